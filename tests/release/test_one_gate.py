@@ -20,7 +20,6 @@ ALLOWED = {
     ("release/answer.py", "release"),  # the function that draws a picture of an answer has this name
     ("sql/conformance/check.py", "release"),  # a field of a case; it compares engines on invented rows
     ("local/heights.py", "discreet.noise"),  # an experiment on heights that it invents
-    ("engines/isolated/workers.py", "release"),  # the turn of a process, of a semaphore
     ("session/queries.py", "discreet.noise.parameters"),  # the range of scales; it draws nothing
 }  # fmt: skip
 """Each is there for a reason; whatever else does the same is a second gate."""

@@ -11,11 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.policy import Policy
-from discreet.release.account import DataAccount
-from discreet.release.guarantee import Guarantee
-from discreet.session.budget import DATA_SET, BudgetState, account_of
+from discreet.learning.budget import LearningBudget
+from discreet.session.budget import BudgetState
 
 _KEY_BYTES = 16
 
@@ -76,17 +73,10 @@ class PrivateArrays:
         self.neighbours: Literal["add_remove", "replace_one"] = (
             "replace_one" if units is None else "add_remove"
         )
-        policy = Policy.for_table(name, privacy_unit="row", budget=budget, neighbours=self.neighbours)
         self._key = secrets.token_bytes(_KEY_BYTES)
         self._owners = owners
-        self._limit = policy.budget
-        self.ledger: Ledger = open_ledger(ledger or ":memory:")
-        account = Account(
-            account_of(DATA_SET, policy.budget.version),
-            Loss(policy.budget.epsilon, policy.budget.delta),
-            policy.budget.accountant,
-        )
-        self.account = DataAccount(self.ledger, account, Guarantee.declared(policy), exact=False)
+        self._budget = LearningBudget(budget, ledger, name, self.neighbours)
+        self.ledger, self.account = self._budget.ledger, self._budget.account
 
     def parts(self, count: int) -> npt.NDArray[np.int64]:
         """Which of `count` parts each row is in; all rows of a unit are in one, whoever else is there.
@@ -106,8 +96,7 @@ class PrivateArrays:
     @property
     def budget(self) -> BudgetState:
         """Total, spent and left."""
-        spent = self.account.spent()
-        return BudgetState(self._limit.epsilon, spent.epsilon, self._limit.delta, spent.delta)
+        return self._budget.state
 
     def __repr__(self) -> str:
         width, state = self.features.shape[1], self.budget

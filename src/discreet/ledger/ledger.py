@@ -20,6 +20,7 @@ from discreet.ledger.chain.entry import (
     Charge,
     Entry,
     Head,
+    Posting,
     corrupt,
     digest_of,
     make_entry,
@@ -290,6 +291,10 @@ class Ledger:
         """
         name = account if isinstance(account, str) else account.name
         return spent_of(self._store.read(lambda rows: rows.tally(name)), account, extra)
+
+    def posting(self, account: str) -> Posting | None:
+        """The latest posting of an account, with its totals; None before the first."""
+        return self._store.read(lambda rows: rows.tally(account))
 
     def standings(
         self, accounts: Sequence[Account], extra: Loss | Event | None = None

@@ -12,8 +12,11 @@ import numpy.typing as npt
 
 from discreet.accounting import ACCOUNTANTS, ZCDP, Loss, Released
 from discreet.errors import DiscreetError
-from discreet.plots.theme import COLOURS, Picture, Size, axis, dots, finish, lines, rule, size_of, words
+from discreet.planning.forecast import Forecast
+from discreet.plots.theme import COLOURS, Picture, Row, Size, axis, dots, finish, lines, rule, size_of, words
 from discreet.rational import Number, decimal, epsilon_of, positive
+
+_POINTS = 400
 
 
 def one_plus_epsilon(marks: Sequence[float] = (0.1, 0.5, 1), size: str | Size = "slide") -> Picture:
@@ -171,3 +174,40 @@ def advanced(count: npt.NDArray[np.int64], epsilon: float, delta: float) -> npt.
     root = np.sqrt(2 * count * math.log(1 / delta)) * epsilon
     tight = root + count * epsilon * math.expm1(epsilon)
     return np.asarray(np.minimum(count * epsilon, tight), np.float64)
+
+
+def spending(
+    forecasts: Sequence[Forecast],
+    limit: Fraction,
+    epsilon: Fraction,
+    releases: int,
+    size: str | Size = "slide",
+) -> Picture:
+    """Draw the epsilon spent after each release that fits, for each accountant, under the limit.
+
+    Args:
+        forecasts: one for each accountant.
+        limit: the epsilon of the budget.
+        epsilon: of each release.
+        releases: how many are wanted.
+        size: "slide" or "column".
+    """
+    fit = size_of(size)
+    x = axis("x", "release", domain=(0, releases))
+    y = axis("y", "epsilon spent", domain=(0, 1.1 * float(limit)))
+    rows: list[Row] = []
+    ends = []
+    for one, colour in zip(forecasts, COLOURS, strict=False):
+        step = max(1, len(one.spent) // _POINTS)
+        places = sorted({*range(0, len(one.spent), step), len(one.spent) - 1} - {-1})
+        rows += [{"x": at + 1, "y": float(one.spent[at]), "at": at, "series": one.rule} for at in places]
+        if places:
+            ends.append((len(one.spent), float(one.spent[-1]), one.rule, colour))
+    chart = rule(float(limit), x, y, vertical=False) + lines(rows, x, y, [one.rule for one in forecasts])
+    chart += words(ends, x, y, align="right", dx=-4, dy=-10, size=fit.font, bold=True)
+    return finish(
+        chart.properties(width=fit.width, height=fit.height),
+        f"Releases of ε = {float(epsilon):g} under one budget",
+        fit,
+        ", ".join(f"{one.rule}: {len(one.spent):,} of {releases:,} fit" for one in forecasts),
+    )

@@ -154,9 +154,19 @@ def answered(
     """
     from discreet.sql.finish.serialisation import pack, unpack
     from discreet.sql.intervals.row_mapping import follows
+    from discreet.sql.lower.workloads import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
-        return _finished(queries, question, whole, each, noisy)
+        tables = {table.plan.name: table for table in tables_of(whole, noisy)}
+        paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
+        out = []
+        for plan in each:
+            own = [tables[release.name] for release in plan.releases]
+            release = queries.finish(plan, own, *question.level)
+            if own:
+                release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
+            out.append(release)
+        return out
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
         say("reading the data")
@@ -187,33 +197,5 @@ def answered(
         queries.rehearse(plan)
     if not whole.releases:
         return finished([])
-    return gate.release(
-        replace(
-            queries.release_plan(question, whole, compute, made, again, partial(pack, None)),
-            rehearse=lambda: None,
-        ),
-        queries.ledger,
-        queries.account,
-    )
-
-
-def _finished(
-    queries: Queries,
-    question: Question,
-    whole: QueryPlan,
-    each: Sequence[QueryPlan],
-    noisy: list[NoisyIntegers],
-) -> list[Release]:
-    """The answers of several questions from the integers that were released for all of them."""
-    from discreet.sql.lower.workloads import tables_of
-
-    tables = {table.plan.name: table for table in tables_of(whole, noisy)}
-    paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
-    out = []
-    for plan in each:
-        own = [tables[release.name] for release in plan.releases]
-        release = queries.finish(plan, own, *question.level)
-        if own:
-            release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
-        out.append(release)
-    return out
+    asked = queries.release_plan(question, whole, compute, made, again, partial(pack, None))
+    return gate.release(replace(asked, rehearse=lambda: None), queries.ledger, queries.account)

@@ -210,3 +210,15 @@ def test_a_ledger_in_postgresql_is_named_by_the_policy_and_shown_without_its_pas
     with dp.protect(policy="policy.toml") as session:
         assert "hunter2" not in session.ledger.where
         assert session.budget.left == Fraction(1, 2)
+
+
+def test_the_forecast_reads_the_ledger_and_charges_nothing(folder: Path, run: Run) -> None:
+    before = json.loads(run("budget", "forecast", "-e", "0.1", "--releases", "20", "--json").stdout)
+    assert [(one["accountant"], one["fit"]) for one in before["forecast"]] == [("pure", 10)]
+    run("query", "SELECT COUNT(*) AS n FROM visits", "-e", "0.25")
+    picture = folder / "month.svg"
+    after = run("budget", "forecast", "-e", "0.1", "-o", str(picture))
+    assert "1 charge so far" in after.stdout
+    assert after.stdout.splitlines()[-1].split()[:2] == ["pure", "7"]
+    assert picture.read_text()[:4] == "<svg"
+    assert len(json.loads(run("budget", "--json").stdout)["charges"]) == 1

@@ -50,6 +50,7 @@ def show(
       discreet budget
       discreet budget --limit 100
       discreet budget --ledger visits.csv.ledger.db --all --json
+      discreet budget forecast --epsilon 0.1
       discreet budget verify
     """  # noqa: D301
     if ctx.invoked_subcommand is not None:
@@ -170,6 +171,38 @@ def adopt(
         return
     words = f"epsilon {short(charged.epsilon)} was charged for the lost entries"
     typer.echo(f"{words if done.charged else 'nothing was lost'}\nhead {done.head.number}:{done.head.hash}")
+
+
+@app.command("forecast")
+def forecast(
+    ctx: typer.Context,
+    epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of each release.")],
+    releases: Annotated[
+        int,
+        typer.Option("--releases", metavar="N", min=1, help="How many are wanted: 30 for a month of days."),
+    ] = 30,
+    policy: opt.PolicyFile = None,
+    ledger: OnlyLedger = None,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .png, .svg or .html.")
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Look ahead: how many releases of one epsilon the budget has room for, and the most that each may cost.
+
+    It reads the policy and the ledger, and charges nothing. With a delta, all accountants are shown; the policy's
+    `accountant` decides which of them counts.
+
+    \b
+    Examples:
+      discreet budget forecast --epsilon 0.1
+      discreet budget forecast --epsilon 0.02 --releases 365 -o year.svg
+    """  # noqa: D301
+    from discreet.cli.forecast import look_ahead
+
+    outer = ctx.obj or (None, None)
+    where, account, granted, _ = _declared(policy or outer[0], ledger or outer[1])
+    look_ahead(where, account, granted, epsilon, releases, output, as_json)
 
 
 def head_of(noted: str | None) -> Head | None:

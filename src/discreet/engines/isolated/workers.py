@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -54,7 +55,9 @@ class Workers:
     def __init__(self, memory: int = MEMORY, count: int = COUNT, seconds: float = SECONDS) -> None:
         self._memory = memory
         self._seconds = seconds
-        self._turns = threading.BoundedSemaphore(count)
+        self._turns: queue.Queue[None] = queue.Queue()
+        for _ in range(count):
+            self._turns.put(None)
         self._lock = threading.Lock()
         self._free = [_Worker(memory) for _ in range(min(KEPT, count))]
         self._closed = False
@@ -66,10 +69,12 @@ class Workers:
             PostProcessingError: as `Sandbox.run`; or there is too much to evaluate.
         """
         timeout = min(timeout, self._seconds)
-        if not self._turns.acquire(timeout=timeout):
+        try:
+            turn = self._turns.get(timeout=timeout)
+        except queue.Empty:
             raise PostProcessingError(
                 "The service has too much to evaluate at once.", "Ask again in a while."
-            )
+            ) from None
         try:
             used, whole = self._take(), False
             try:
@@ -78,7 +83,7 @@ class Workers:
             finally:
                 self._give(used, whole)
         finally:
-            self._turns.release()
+            self._turns.put(turn)
         if "cause" in head:
             raise PostProcessingError(head["cause"], head["fix"])
         return found["result"]

@@ -1,0 +1,58 @@
+"""The budget that learners are charged to, shared by all that look at the same people."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal, Self
+
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.policy import Policy
+from discreet.release.account import DataAccount
+from discreet.release.guarantee import Guarantee
+from discreet.session.budget import DATA_SET, BudgetState, account_of
+
+
+class LearningBudget:
+    """A ledger for everything that is learned from the same people. Copies of it are itself.
+
+    Args:
+        budget: an epsilon, or a `Budget`.
+        ledger: a file or an address; by default in memory, for this process.
+        name: of the data set in the ledger.
+        neighbours: "replace_one", where each row is one person and their number is public; or "add_remove".
+
+    Raises:
+        PolicyError: the budget cannot be read.
+
+    Example:
+        >>> budget = LearningBudget(3)
+        >>> budget.state.left
+        Fraction(3, 1)
+    """
+
+    def __init__(
+        self,
+        budget: Any,
+        ledger: str | os.PathLike[str] | None = None,
+        name: str = "arrays",
+        neighbours: Literal["add_remove", "replace_one"] = "replace_one",
+    ) -> None:
+        policy = Policy.for_table(name, privacy_unit="row", budget=budget, neighbours=neighbours)
+        self.neighbours: Literal["add_remove", "replace_one"] = neighbours
+        self.ledger: Ledger = open_ledger(ledger or ":memory:")
+        self._limit = policy.budget
+        limit = Loss(policy.budget.epsilon, policy.budget.delta)
+        account = Account(account_of(DATA_SET, policy.budget.version), limit, policy.budget.accountant)
+        self.account = DataAccount(self.ledger, account, Guarantee.declared(policy), exact=False)
+
+    @property
+    def state(self) -> BudgetState:
+        """Total, spent and left."""
+        spent = self.account.spent()
+        return BudgetState(self._limit.epsilon, spent.epsilon, self._limit.delta, spent.delta)
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self  # scikit-learn copies the parameters of estimators, and a copy must not spend twice
+
+    def __repr__(self) -> str:
+        return f"<LearningBudget, epsilon {float(self.state.left):g} left>"

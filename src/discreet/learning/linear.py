@@ -1,0 +1,267 @@
+"""Linear regression and principal components from private sums, with the interface of scikit-learn."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from discreet.errors import InvalidParameter
+from discreet.learning.budget import LearningBudget
+from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled, second_moments
+from discreet.rational import Number
+
+
+def _budget(budget: LearningBudget | None, epsilon: Number) -> LearningBudget:
+    """The budget of a learner; without one it has its own, of one fit."""
+    if budget is None:
+        return LearningBudget(epsilon)
+    if not isinstance(budget, LearningBudget):
+        raise InvalidParameter("budget is no LearningBudget.", "Write budget=LearningBudget(3).")
+    return budget
+
+
+class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
+    """Least squares by private sums of products, with a ridge as large as the noise.
+
+    Each row is one person, and the number of rows is public. Every `fit` is charged.
+
+    Args:
+        epsilon: of one fit.
+        bounds: (least, greatest) of each feature, known without the data; values beyond are clamped.
+        target_bounds: (least, greatest) of the target.
+        ridge: is added to the diagonal, in rows, beside that of the noise; 0 or more.
+        budget: a `LearningBudget`, which all learners of the same people share; by default one of one fit.
+
+    Raises (by `fit`):
+        InvalidParameter: a parameter is out of range. Nothing was charged.
+        BudgetExceeded: the budget does not have so much left. Nothing was charged.
+
+    Privacy: epsilon, pure, for replacing one row: the Laplace mechanism on sums of products
+    (`discreet.learning.statistics`); all else is post-processing. Source: sufficient statistics perturbation (Foulds,
+    Geumlek, Welling and Chaudhuri 2016; Wang 2018).
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(0, 10, 20_000)[:, None]
+        >>> made = LinearRegression(epsilon=5, bounds=[(0, 10)], target_bounds=(0, 40)).fit(x, 3 * x[:, 0] + 2)
+        >>> bool(2.7 < made.coef_[0] < 3.3)
+        True
+    """
+
+    def __init__(
+        self,
+        epsilon: Number = 1,
+        *,
+        bounds: Bounds | None = None,
+        target_bounds: tuple[Number, Number] | None = None,
+        ridge: float = 0.0,
+        budget: LearningBudget | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.target_bounds = target_bounds
+        self.ridge = ridge
+        self.budget = budget
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803  # the name in scikit-learn
+        """Learn the coefficients `coef_` (d,) and `intercept_`."""
+        if self.bounds is None or self.target_bounds is None:
+            raise InvalidParameter(
+                "The bounds are missing.", "Give bounds=[(0, 120), …] and target_bounds=(0, 1)."
+            )
+        features = _features(self, X)
+        ends = read_bounds([*self.bounds, self.target_bounds])
+        rows = scaled(_beside(features, y), [*self.bounds, self.target_bounds])
+        weights = _least_squares(rows, self, f"linear regression on {features.shape[1]} features")
+        half = (ends[:, 1] - ends[:, 0]) / 2
+        middle = (ends[:, 0] + ends[:, 1]) / 2
+        self.coef_: Floats = weights[1:] * half[-1] / half[:-1]
+        self.intercept_ = float(middle[-1] + weights[0] * half[-1] - self.coef_ @ middle[:-1])
+        return self
+
+    def predict(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
+        """The target of rows (m, d), inside its bounds: float64 (m,)."""
+        check_is_fitted(self)
+        features = validate_data(self, X, reset=False)
+        ((least, most),) = read_bounds([self.target_bounds or (0, 1)])
+        found: Floats = np.clip(features @ self.coef_ + self.intercept_, least, most)
+        return found
+
+
+class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Logistic regression by private sums of products, with the loss to its second order at zero.
+
+    The logistic loss of a score s is ln 2 - s t/2 + s^2/8 to second order, for a target t of -1 or 1. Its sum is made
+    of the sums that least squares needs, so that the least of it follows from them: half as large a score as least
+    squares on t gives, times four. Where most scores are beyond 2 or so, it is less exact than the logistic loss.
+
+    Args:
+        epsilon, bounds, ridge, budget: as for `LinearRegression`.
+        classes: both labels, fixed without the data; a row with another label counts as the first.
+
+    Raises (by `fit`): as for `LinearRegression`.
+
+    Privacy: epsilon, pure, for replacing one row, as for `LinearRegression`. Source: the functional mechanism (Zhang,
+    Zhang, Xiao, Yang and Winslett 2012).
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(0, 10, 20_000)[:, None]
+        >>> made = LogisticRegression(epsilon=5, bounds=[(0, 10)], classes=(0, 1)).fit(x, x[:, 0] > 6)
+        >>> made.predict([[1.0], [9.0]]).tolist()
+        [0, 1]
+    """
+
+    def __init__(
+        self,
+        epsilon: Number = 1,
+        *,
+        bounds: Bounds | None = None,
+        classes: tuple[Any, Any] = (0, 1),
+        ridge: float = 0.0,
+        budget: LearningBudget | None = None,
+    ) -> None:
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.classes = classes
+        self.ridge = ridge
+        self.budget = budget
+
+    def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803
+        """Learn the coefficients `coef_` (1, d) and `intercept_` (1,) of the score of the second class."""
+        if self.bounds is None or len(self.classes) != 2:
+            raise InvalidParameter(
+                "The bounds or the classes are missing.", "Give bounds=[(0, 120)], classes=(0, 1)."
+            )
+        features = _features(self, X)
+        target = np.where(np.asarray(y) == self.classes[1], 1.0, -1.0)
+        rows = scaled(_beside(features, target), [*self.bounds, (-1, 1)])
+        weights = 2 * _least_squares(rows, self, f"logistic regression on {features.shape[1]} features")
+        ends = read_bounds(self.bounds)
+        half, middle = (ends[:, 1] - ends[:, 0]) / 2, ends.mean(axis=1)
+        self.classes_ = np.array(self.classes)
+        self.coef_: Floats = (weights[1:] / half)[None, :]
+        self.intercept_: Floats = np.array([weights[0] - self.coef_[0] @ middle])
+        return self
+
+    def decision_function(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
+        """The scores of rows (m, d): float64 (m,), above zero for the second class."""
+        check_is_fitted(self)
+        found: Floats = validate_data(self, X, reset=False) @ self.coef_[0] + self.intercept_[0]
+        return found
+
+    def predict_proba(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
+        """The chances of both classes: float64 (m, 2)."""
+        second = 1 / (1 + np.exp(-np.clip(self.decision_function(X), -500, 500)))
+        return np.column_stack([1 - second, second])
+
+    def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
+        """The labels of rows (m, d)."""
+        found: npt.NDArray[Any] = self.classes_[(self.decision_function(X) > 0).astype(int)]
+        return found
+
+
+class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """Principal components by private sums of products. Each row is one person; every `fit` is charged.
+
+    Args:
+        n_components: how many, from 1 to the number of features.
+        epsilon: of one fit.
+        bounds: (least, greatest) of each feature, known without the data; components are those of features between
+            -1 and 1.
+        budget: as for `LinearRegression`.
+
+    Raises (by `fit`): as for `LinearRegression`.
+
+    Privacy: epsilon, pure, for replacing one row, as for `LinearRegression`. Source: Dwork, Talwar, Thakurta and Zhang
+    2014, with Laplace noise.
+
+    Example:
+        >>> import numpy as np
+        >>> x = np.linspace(-1, 1, 20_000)[:, None] * np.array([[1.0, 1.0, 0.1]])
+        >>> made = PCA(1, epsilon=5, bounds=[(-1, 1)] * 3).fit(x)
+        >>> bool(abs(made.components_[0, 0]) > 0.6)
+        True
+    """
+
+    def __init__(
+        self,
+        n_components: int = 1,
+        *,
+        epsilon: Number = 1,
+        bounds: Bounds | None = None,
+        budget: LearningBudget | None = None,
+    ) -> None:
+        self.n_components = n_components
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.budget = budget
+
+    def fit(self, X: npt.ArrayLike, y: object = None) -> Self:  # noqa: N803
+        """Learn `components_` (n_components, d), `explained_variance_` and `mean_`, of features between -1 and 1."""
+        if self.bounds is None:
+            raise InvalidParameter("The bounds are missing.", "Give bounds=[(0, 120), …].")
+        features = _features(self, X)
+        count = features.shape[1]
+        if not 1 <= self.n_components <= count:
+            raise InvalidParameter("There are not so many components.", f"Ask for 1 to {count}.")
+        rows = scaled(features, self.bounds)
+        moments, _ = second_moments(
+            rows,
+            [True] * count,
+            self.epsilon,
+            _budget(self.budget, self.epsilon),
+            f"{count} principal components",
+        )
+        people = max(len(rows), 1)
+        self.mean_: Floats = moments[0, 1:] / people
+        spread = moments[1:, 1:] / people - np.outer(self.mean_, self.mean_)
+        sizes, axes = np.linalg.eigh(spread)
+        order = np.argsort(sizes)[::-1][: self.n_components]
+        self.components_: Floats = axes[:, order].T
+        self.explained_variance_: Floats = np.maximum(sizes[order], 0)
+        return self
+
+    def transform(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
+        """The components of rows (m, d): float64 (m, n_components)."""
+        check_is_fitted(self)
+        features = validate_data(self, X, reset=False)
+        ends = read_bounds(self.bounds or ())
+        moved = (features - ends.mean(axis=1)) / ((ends[:, 1] - ends[:, 0]) / 2)
+        found: Floats = (np.clip(moved, -1, 1) - self.mean_) @ self.components_.T
+        return found
+
+
+def _features(learner: Any, given: npt.ArrayLike) -> Floats:
+    """Features as float64 (n, d); no value of them is an error."""
+    found: Floats = validate_data(learner, given, dtype=np.float64, ensure_all_finite=False)
+    return found
+
+
+def _beside(features: Floats, target: npt.ArrayLike) -> Floats:
+    found = np.asarray(target, np.float64)
+    if found.shape != features.shape[:1]:
+        raise InvalidParameter("Features and target do not fit.", "Give a target for each row.")
+    return np.column_stack([features, found])
+
+
+def _least_squares(rows: Integers, learner: Any, words: str) -> Floats:
+    """The weights with which a column of ones and all columns but the last foretell the last."""
+    count = rows.shape[1] - 1
+    budget = _budget(learner.budget, learner.epsilon)
+    if not 0 <= learner.ridge < np.inf:
+        raise InvalidParameter("The ridge is no number from 0 on.", "Write ridge=0.")
+    moments, scale = second_moments(rows, [True] * count + [False], learner.epsilon, budget, words)
+    ridge = learner.ridge + scale * np.sqrt(2 * count)
+    return _solved(moments[:-1, :-1] + np.diag([0.0] + [ridge] * count), moments[:-1, -1], scale)
+
+
+def _solved(inside: Floats, beside: Floats, least: float) -> Floats:
+    """The solution of a symmetric system whose eigenvalues are at least `least`: noise may have made them less."""
+    sizes, axes = np.linalg.eigh(inside)
+    found: Floats = axes @ ((axes.T @ beside) / np.maximum(sizes, max(least, 1e-9)))
+    return found
