@@ -21,6 +21,7 @@ ROOMS = {
     "server": "",
     "server/api": "",
     "server/pages": "site",
+    "federation": "",
     "accounting": "atoms events homogeneous sampling zcdp",
     "ledger": "store",
     "ledger/chain": "verify",

@@ -16,6 +16,7 @@ from discreet.imports import load
 
 if TYPE_CHECKING:
     from discreet.client import connect
+    from discreet.federation import federate
     from discreet.policy import Budget, Policy
     from discreet.release.answer import Release
     from discreet.session import Session, protect
@@ -32,6 +33,7 @@ _WHERE = {
     "Release": "discreet.release.answer",
     "Session": "discreet.session",
     "connect": "discreet.client",
+    "federate": "discreet.federation",
     "graph": "discreet.session.sources.graphing",
     "load_ipython_extension": "discreet.dbapi.notebook",
     "protect": "discreet.session",
@@ -43,6 +45,7 @@ _ROOMS = frozenset(
         "dbapi",
         "engines",
         "errors",
+        "federation",
         "graphs",
         "learning",
         "ledger",
@@ -58,7 +61,18 @@ _ROOMS = frozenset(
     }
 )
 
-__all__ = ["Budget", "Policy", "Preview", "Release", "Session", "connect", "graph", "protect", "stream"]
+__all__ = [
+    "Budget",
+    "Policy",
+    "Preview",
+    "Release",
+    "Session",
+    "connect",
+    "federate",
+    "graph",
+    "protect",
+    "stream",
+]
 
 
 def __getattr__(name: str) -> Any:

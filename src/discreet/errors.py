@@ -8,6 +8,7 @@ The cost of a question is part of its error: `charged` is the exact loss that st
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from discreet.escaping import prose
@@ -162,6 +163,28 @@ class QueryRefused(DiscreetError, ValueError):
         self.line = line
         self.column = column
         self.picture = picture
+
+
+class NodeError(DiscreetError, RuntimeError):
+    """A node of a federation could not answer, or refused, so there is no combined answer.
+
+    Attributes:
+        nodes: the errors of the nodes that failed, by name.
+        paid: the losses that stay charged, by the name of the node; `charged` is the largest of them, as each person is
+            in one node.
+    """
+
+    def __init__(
+        self,
+        cause: str,
+        fix: str = "",
+        *,
+        nodes: Mapping[str, Exception] | None = None,
+        paid: Mapping[str, Spent] | None = None,
+    ) -> None:
+        super().__init__(cause, fix)
+        self.nodes = dict(nodes or {})
+        self.paid = dict(paid or {})
 
 
 class EngineError(DiscreetError, RuntimeError):

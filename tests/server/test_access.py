@@ -29,6 +29,8 @@ TABLE: dict[tuple[str, str], tuple[object, tuple[int, ...]]] = {
     ("POST", "/api/v1/datasets/{name}/explain"): (EXPLAINED, (401, 404, 200, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/mock"): ({**QUESTION, "rows": 100}, (401, 404, 200, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/query"): (QUESTION, (401, 404, 403, 200, 403, 403)),
+    ("POST", "/api/v1/datasets/{name}/offer"): (QUESTION, (401, 404, 403, 200, 403, 403)),
+    ("POST", "/api/v1/datasets/{name}/integers"): (QUESTION, (401, 404, 403, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/questions"): (QUESTION, (401, 404, 403, 202, 403, 403)),
     ("GET", "/api/v1/datasets/{name}/questions/{key}"): (None, (401, 404, 404, 404, 403, 403)),
     ("DELETE", "/api/v1/datasets/{name}/questions/{key}"): (None, (401, 404, 403, 404, 403, 403)),

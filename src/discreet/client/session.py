@@ -18,6 +18,7 @@ from discreet.release.exactly import exact
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of
 
 if TYPE_CHECKING:
+    from discreet.client.node import RemoteNode
     from discreet.release.answer import Release
     from discreet.session.analyst import AnalystBudget
     from discreet.sql.inspect.explain import Explanation
@@ -100,8 +101,8 @@ class RemoteSession:
         """
         body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
         if self._mock_rows is not None:
-            return from_arrow(self._post("mock", {**body, "rows": self._mock_rows}, FORMS["arrow"][0]))
-        return from_arrow(self._post("query", body, FORMS["arrow"][0]))
+            return from_arrow(self.post("mock", {**body, "rows": self._mock_rows}, FORMS["arrow"][0]))
+        return from_arrow(self.post("query", body, FORMS["arrow"][0]))
 
     def submit(
         self,
@@ -125,7 +126,7 @@ class RemoteSession:
         if self._mock_rows is not None:
             raise InvalidParameter("Questions about invented tables are answered at once.", "Use sql.")
         body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
-        key = self._read(lambda said: str(said["key"]), self._post("questions", body))
+        key = self.read(lambda said: str(said["key"]), self.post("questions", body))
         return Submitted(self._address, self._path(), key)
 
     def submitted(self, key: str) -> Submitted:
@@ -152,7 +153,7 @@ class RemoteSession:
         body |= {"group_rows": group_rows}
         if within is not None:
             body["within"] = _numbers(within, "within")
-        return self._read(wire.to_preview, self._post("preview", body))
+        return self.read(wire.to_preview, self.post("preview", body))
 
     def explain(
         self,
@@ -167,24 +168,36 @@ class RemoteSession:
     ) -> Explanation:
         """Show the plan of a question; see `Session.explain`."""
         body = _asked(query, epsilon, 0.95, delta, max_rows, max_groups, split, False, intervals)
-        return self._read(wire.to_explanation, self._post("explain", body))
+        return self.read(wire.to_explanation, self.post("explain", body))
 
     def mock(self, rows: int = MOCK_ROWS) -> RemoteSession:
         """A session over invented tables on the server, in which every question is free; see `Session.mock`."""
         return RemoteSession(self._address, self.dataset, rows)
 
+    def as_node(self, name: str) -> RemoteNode:
+        """The session as a node of `dp.federate`.
+
+        Raises:
+            InvalidParameter: its tables are invented.
+        """
+        from discreet.client.node import RemoteNode
+
+        if self._mock_rows is not None:
+            raise InvalidParameter("Invented tables are no node.", "Call mock() of the federation.")
+        return RemoteNode(name, self)
+
     @property
     def budget(self) -> AnalystBudget:
         """The budget of the token's analyst, with that of the data set."""
-        return self._read(wire.to_budget, call(self._address, "GET", f"{self._path()}/budget"))
+        return self.read(wire.to_budget, call(self._address, "GET", f"{self._path()}/budget"))
 
     def tables(self) -> list[dict[str, Any]]:
         """The tables with their columns and the questions that these can answer, from the policy alone."""
-        return self._read(lambda said: list(said["tables"]), call(self._address, "GET", self._path()))
+        return self.read(lambda said: list(said["tables"]), call(self._address, "GET", self._path()))
 
     def releases(self) -> list[dict[str, Any]]:
         """The questions that the token's analyst has paid for, the newest first, with `answered` for each."""
-        return self._read(
+        return self.read(
             lambda said: list(said["releases"]), call(self._address, "GET", f"{self._path()}/releases")
         )
 
@@ -204,11 +217,17 @@ class RemoteSession:
         invented = "invented " if self._mock_rows is not None else ""
         return f"<RemoteSession over {invented}{self.dataset} at {self._address}>"
 
-    def _post(self, what: str, body: Mapping[str, Any], accept: str = "") -> bytes:
+    def post(self, what: str, body: Mapping[str, Any], accept: str = "") -> bytes:
+        """Send a body to an address of the data set, and return the answer; see `transport.call` for its errors."""
         return call(self._address, "POST", f"{self._path()}/{what}", body, accept)
 
     @staticmethod
-    def _read(reader: Callable[[Any], T], said: bytes) -> T:
+    def read(reader: Callable[[Any], T], said: bytes) -> T:
+        """Read a document of the server.
+
+        Raises:
+            ServerError: it has another shape than this version knows.
+        """
         try:
             return reader(document(said))
         except ServerError:

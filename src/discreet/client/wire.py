@@ -14,6 +14,10 @@ from discreet.release.documents import state
 from discreet.release.exactly import exact
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from discreet.federation.nodes import Offer
     from discreet.session.analyst import AnalystBudget
     from discreet.sql.inspect.diagram import Node
     from discreet.sql.inspect.explain import Explanation
@@ -178,3 +182,40 @@ def to_budget(said: Mapping[str, Any]) -> AnalystBudget:
         return tuple(Fraction(str(value)) for value in read)
 
     return AnalystBudget(*parts(said), data_set=BudgetState(*parts(said["data_set"])))
+
+
+def of_offer(offer: Offer) -> dict[str, Any]:
+    """The offer of a node of a federation."""
+    own = offer.declared
+    parts = {"words": dict(own.words), "keys": dict(own.keys), "public": dict(own.public)}
+    return {"alike": offer.alike, "price": exact(offer.price), "declared": parts}
+
+
+def to_offer(said: Mapping[str, Any]) -> Offer:
+    """The offer of a document."""
+    from discreet.federation.differences import Declared
+    from discreet.federation.nodes import Offer
+
+    words, keys, public = (
+        {str(name): str(value) for name, value in said["declared"][part].items()}
+        for part in ("words", "keys", "public")
+    )
+    return Offer(str(said["alike"]), Fraction(str(said["price"])), Declared(words, keys, public))
+
+
+def of_integers(entries: NDArray[np.int64]) -> dict[str, Any]:
+    """Noisy integers, by group."""
+    return {"integers": entries.tolist()}
+
+
+def to_integers(said: Mapping[str, Any]) -> NDArray[np.int64]:
+    """The noisy integers of a document: int64 array (groups, integers)."""
+    import numpy as np
+
+    rows = said["integers"]
+    if not all(type(one) is int and -(2**63) <= one < 2**63 for row in rows for one in row):
+        raise ValueError("other numbers than integers")
+    found = np.array(rows, np.int64)
+    if found.ndim != 2:
+        raise ValueError("no table of integers")
+    return found

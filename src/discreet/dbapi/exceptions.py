@@ -64,8 +64,8 @@ _KINDS: tuple[tuple[tuple[type[DiscreetError], ...], type[DatabaseError]], ...] 
     ((errors.QueryRefused, errors.InvalidParameter, errors.PolicyError), ProgrammingError),
     ((errors.PostProcessingError,), DataError),
     (
-        (errors.BudgetExceeded, errors.EngineError, errors.LedgerError, errors.ServerError, errors.SessionError,
-         errors.SourceError),
+        (errors.BudgetExceeded, errors.EngineError, errors.LedgerError, errors.NodeError, errors.ServerError,
+         errors.SessionError, errors.SourceError),
         OperationalError,
     ),
 )  # fmt: skip

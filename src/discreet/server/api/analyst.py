@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.client import wire
-from discreet.errors import InvalidParameter
+from discreet.errors import EngineError, InvalidParameter, QueryRefused, tell
+from discreet.federation.nodes import given, offered
 from discreet.release.answer import Release
 from discreet.release.documents import FORMS, dump, state
 from discreet.server.access import needs
@@ -16,6 +17,11 @@ from discreet.server.bodies import ExplainQuestion, MockQuestion, PreviewQuestio
 from discreet.server.people import Caller
 from discreet.server.service import Service, shown
 from discreet.session.analyst import AnalystSession
+from discreet.session.question import Question as Asked
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 router = APIRouter(prefix="/api/v1", tags=["for analysts"])
 Reader = Annotated[Caller, Depends(needs("read", "audit"))]
@@ -123,6 +129,54 @@ async def query(
     return await service.ask(
         caller, name, body.asked(), lambda release, session: written(chosen, release, session)
     )
+
+
+@router.post("/datasets/{name}/offer", summary="Whether a question adds up with other data sets; free")
+async def offer(name: str, body: Question, caller: Asker, service: Here) -> dict[str, Any]:
+    """For a federation: price, declarations and a digest of the plan. Nothing is read and nothing is charged.
+
+    A token that may not ask is refused here, before another data set is charged.
+    """
+    return await service.look(
+        caller, lambda: wire.of_offer(offered(service.session(caller, name), asked_of(body)))
+    )
+
+
+@router.post("/datasets/{name}/integers", summary="The noisy integers of a question, for its epsilon")
+async def integers(name: str, body: Question, caller: Asker, service: Here) -> Response:
+    """For a federation, which adds those of several data sets up. It is charged as by *query*."""
+    asked = asked_of(body)
+    await service.look(caller, lambda: offered(service.session(caller, name), asked))
+    return await service.ask(
+        caller,
+        name,
+        body.asked(),
+        lambda _, session: Response(
+            dump(wire.of_integers(given(session, asked))), media_type="application/json"
+        ),
+    )
+
+
+def _given(session: AnalystSession, asked: Asked) -> NDArray[np.int64]:
+    """The noisy integers of a question that was charged just now."""
+    try:
+        return given(session, asked)
+    except QueryRefused:
+        error = EngineError("The data changed while it was asked.", "Ask the same question again.")
+    tell(error, asked.loss(False))
+    raise error
+
+
+def asked_of(body: Question) -> Asked:
+    """A question of a federation.
+
+    Raises:
+        InvalidParameter: it has no epsilon, or a parameter is out of range.
+    """
+    if body.epsilon is None:
+        raise InvalidParameter("The question has no epsilon.", "Give one.")
+    asked = body.asked()
+    return Asked.read(asked.pop("query"), **asked)
 
 
 @router.post(
