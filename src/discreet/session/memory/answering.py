@@ -238,16 +238,15 @@ def answered(
         raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
     if not plan.releases:
         return queries.answer(question, plan, say)
-    cost, known = question.epsilon, None
     if within is not None:
         queries.rehearse(plan)
         cost, known = least(queries, question, within, GROUP_ROWS, reused(reuse, within))
         warned = _foreseen(queries, question, within)
         found = _answer(queries, question, cost, known, say)
         return replace(found, warnings=(*found.warnings, *warned))
-    if reuse and queries.ledger.number_of(queries.identity(plan)) is None:
-        cost, known = as_exact(queries, question)
-    return _answer(queries, question, cost, known, say)
+    if not reuse or queries.ledger.number_of(queries.identity(plan)) is not None:
+        return queries.answer(question, plan, say)
+    return _answer(queries, question, *as_exact(queries, question), say)
 
 
 def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]) -> list[str]:
@@ -263,7 +262,7 @@ def _answer(
 ) -> Release:
     if known is None:
         asked = question.at(cost)
-        return queries.answer(asked, plan if asked == question else queries.planned(asked), say)
+        return queries.answer(asked, queries.planned(asked), say)
     return measured(queries, known, say) if cost else free(queries, known)
 
 

@@ -121,8 +121,8 @@ class Classifier:
             return self.query(_replaced(node, Pivoting(self, read(node), env).select()), env)
         scope = self._without_with(node, env)
         if isinstance(scope, PrivateScope) and len(rel.scans(scope.rows.relation)) > MOST_SCANS:
-            raise self.refuse(node, f"These rows are read from more than {MOST_SCANS} tables, each counted as often as "
-                              "it is read.", "Unite or join fewer tables.")  # fmt: skip
+            raise self.refuse(node, f"These rows are read from more than {MOST_SCANS} tables, each counted each time "
+                              "that it is read.", "Unite or join fewer tables.")  # fmt: skip
         if not tables or isinstance(scope, PrivateScope):
             return scope
         waits = scope.kind is Kind.PUBLIC and any(table.released for table in tables.values())

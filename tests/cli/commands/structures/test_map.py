@@ -95,7 +95,7 @@ def test_a_file_without_a_policy_needs_no_bounds_of_its_points(birds: Path, run:
 
 
 def _total(text: str) -> float:
-    return sum(one["properties"]["n"] for one in json.loads(text)["features"])
+    return float(sum(one["properties"]["n"] for one in json.loads(text)["features"]))
 
 
 def _inside(rows: list[dict[str, float]], west: float, south: float, east: float, north: float) -> int:
