@@ -30,6 +30,22 @@ def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
     return found
 
 
+def _numbers(features: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Features as floats, also where all of them are whole: none decides how another is read."""
+    found = np.asarray(features)
+    if found.dtype.kind not in "biuf":
+        raise InvalidParameter(
+            "Features are not all numbers that fit 64 bits.",
+            "Turn each into a finite number, or leave it out.",
+        )
+    return found if found.dtype.kind == "f" else found.astype(np.float64)
+
+
+def _names(labels: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Labels, each of its own type: NumPy would make texts of all of them where one is a text."""
+    return np.asarray(labels, dtype=None if hasattr(labels, "dtype") else object)
+
+
 class PrivateArrays:
     """Features and labels of people, which learners may read for a price.
 
@@ -45,7 +61,8 @@ class PrivateArrays:
     differ by all rows of one unit (`add_remove`).
 
     Raises:
-        InvalidParameter: the arrays do not fit each other, or units are neither whole numbers nor texts.
+        InvalidParameter: the arrays do not fit each other, features are no numbers, or units are neither whole numbers
+            nor texts.
         PolicyError: the budget cannot be read.
 
     Example:
@@ -64,8 +81,8 @@ class PrivateArrays:
         ledger: str | os.PathLike[str] | None = None,
         name: str = "arrays",
     ) -> None:
-        self.features = np.asarray(features)
-        self.labels = np.asarray(labels)
+        self.features = _numbers(features)
+        self.labels = _names(labels)
         owners = None if units is None else _owners(units)
         shapes = [self.labels.shape, *([] if owners is None else [owners.shape])]
         if self.features.ndim != 2 or any(shape != self.features.shape[:1] for shape in shapes):
@@ -78,6 +95,7 @@ class PrivateArrays:
         )
         policy = Policy.for_table(name, privacy_unit="row", budget=budget, neighbours=self.neighbours)
         self._key = secrets.token_bytes(_KEY_BYTES)
+        self.version = secrets.token_hex(8)  # a ledger may hold answers of other arrays
         self._owners = owners
         self._limit = policy.budget
         self.ledger: Ledger = open_ledger(ledger or ":memory:")
