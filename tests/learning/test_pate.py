@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.errors import BudgetExceeded, InvalidParameter
+from discreet.errors import BudgetExceeded, InvalidParameter, PolicyError
 from discreet.learning import PrivateArrays, pate, teachers
 
 sklearn = pytest.importorskip("sklearn")
@@ -132,6 +132,19 @@ def test_an_answer_of_other_people_or_another_classifier_is_no_replay(tmp_path: 
             pate(people, classifier, PUBLIC[:1], classes=CLASSES, teachers=2, gamma=2)
             spent.append(people.budget.spent)
     assert spent == [4, 8, 12, 16]
+
+
+def test_a_loss_for_rows_says_nothing_of_people(tmp_path: Path) -> None:
+    """Ten rows of a person lose ten times as much: a ledger of the one is refused for the other."""
+    features, labels = rows()
+    people = PrivateArrays(features, labels, budget=9, ledger=tmp_path / "rows.db")
+    pate(people, nearest(), PUBLIC[:1], classes=CLASSES, teachers=2, gamma=2)
+    with pytest.raises(PolicyError, match="cannot be converted"):
+        PrivateArrays(features, labels, np.arange(600) // 10, budget=9, ledger=tmp_path / "rows.db")
+    known = PrivateArrays(features, labels, np.arange(600) // 10, budget=99, ledger=tmp_path / "people.db")
+    pate(known, nearest(), PUBLIC[:1], classes=CLASSES, teachers=2, gamma=2)
+    again = PrivateArrays(features, labels, budget=99, ledger=tmp_path / "people.db")
+    assert again.budget.spent == 4 * 4  # a row in the place of another: out and in for two people
 
 
 class Fails:

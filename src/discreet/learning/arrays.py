@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -18,6 +19,8 @@ from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, BudgetState, account_of
 
 _KEY_BYTES = 16
+_UNITS = "column units"
+"""The privacy unit in a guarantee where rows belong to people."""
 
 
 def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -63,7 +66,7 @@ class PrivateArrays:
     Raises:
         InvalidParameter: the arrays do not fit each other, features are no numbers, or units are neither whole numbers
             nor texts.
-        PolicyError: the budget cannot be read.
+        PolicyError: the budget cannot be read, or its ledger holds a loss for other units, which cannot be converted.
 
     Example:
         >>> people = PrivateArrays([[1.0], [2.0], [3.0]], [0, 1, 1], budget=3)
@@ -104,7 +107,10 @@ class PrivateArrays:
             Loss(policy.budget.epsilon, policy.budget.delta),
             policy.budget.accountant,
         )
-        self.account = DataAccount(self.ledger, account, Guarantee.declared(policy), exact=False)
+        guarantee = Guarantee.declared(policy)
+        if owners is not None:  # an epsilon for rows is another one than for all rows of a person
+            guarantee = replace(guarantee, units=dict.fromkeys(guarantee.units, _UNITS))
+        self.account = DataAccount(self.ledger, account, guarantee, exact=False)
 
     def parts(self, count: int) -> npt.NDArray[np.int64]:
         """Which of `count` parts each row is in; all rows of a unit are in one, whoever else is there.
