@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.errors import BudgetExceeded, InvalidParameter
+from discreet.errors import BudgetExceeded, InvalidParameter, PolicyError
 from discreet.learning import PrivateArrays, pate, teachers
 
 sklearn = pytest.importorskip("sklearn")
@@ -98,6 +98,53 @@ def test_rows_that_teach_nothing_fail_nowhere(bad: float) -> None:
     assert len(pate(people, nearest(), PUBLIC, classes=CLASSES, teachers=25, gamma=1).labels) == 3
     nobody = PrivateArrays(np.zeros((0, 2)), [], budget=100)
     assert len(pate(nobody, nearest(), PUBLIC, classes=CLASSES, teachers=5, gamma=1).labels) == 3
+
+
+@pytest.mark.parametrize("odd", ["x", None, 0.5, (1,), [1], {}])
+def test_a_label_of_an_odd_type_changes_no_other(odd: Any) -> None:
+    """A text among numbers would make texts of all labels, which are no classes then: every vote would move."""
+    features, labels = rows()
+    mixed: Any = np.empty(600, object)
+    mixed[:] = labels.tolist()
+    mixed[3] = odd
+    for given in (mixed, *([] if isinstance(odd, tuple | list) else [mixed.tolist()])):
+        people = PrivateArrays(features, given, budget=100)
+        named = pate(people, nearest(), PUBLIC, classes=CLASSES, teachers=20, gamma=2)
+        assert named.labels.tolist() == [0, 1, 2]  # wrong by chance: below e^-38
+
+
+@pytest.mark.parametrize("odd", ["x", None, 10**30, 1j])
+def test_features_that_are_no_numbers_are_refused_before_anything_is_charged(odd: Any) -> None:
+    features: Any = rows()[0].tolist()
+    features[3][0] = odd
+    with pytest.raises(InvalidParameter, match="64 bits"):
+        PrivateArrays(features, rows()[1], budget=1)
+
+
+def test_an_answer_of_other_people_or_another_classifier_is_no_replay(tmp_path: Path) -> None:
+    from sklearn.neighbors import KNeighborsClassifier
+
+    spent = []
+    for seed in (1, 2):
+        people = PrivateArrays(*rows(seed=seed), budget=100, ledger=tmp_path / "ledger.db")
+        for last in (1.0, 2.0):  # behind so many others that the text of the classifier leaves it out
+            classifier = KNeighborsClassifier(1, metric_params={"w": [1.0] * 300 + [last] + [1.0] * 300})
+            pate(people, classifier, PUBLIC[:1], classes=CLASSES, teachers=2, gamma=2)
+            spent.append(people.budget.spent)
+    assert spent == [4, 8, 12, 16]
+
+
+def test_a_loss_for_rows_says_nothing_of_people(tmp_path: Path) -> None:
+    """Ten rows of a person lose ten times as much: a ledger of the one is refused for the other."""
+    features, labels = rows()
+    people = PrivateArrays(features, labels, budget=9, ledger=tmp_path / "rows.db")
+    pate(people, nearest(), PUBLIC[:1], classes=CLASSES, teachers=2, gamma=2)
+    with pytest.raises(PolicyError, match="cannot be converted"):
+        PrivateArrays(features, labels, np.arange(600) // 10, budget=9, ledger=tmp_path / "rows.db")
+    known = PrivateArrays(features, labels, np.arange(600) // 10, budget=99, ledger=tmp_path / "people.db")
+    pate(known, nearest(), PUBLIC[:1], classes=CLASSES, teachers=2, gamma=2)
+    again = PrivateArrays(features, labels, budget=99, ledger=tmp_path / "people.db")
+    assert again.budget.spent == 4 * 4  # a row in the place of another: out and in for two people
 
 
 class Fails:

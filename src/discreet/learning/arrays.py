@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +16,8 @@ from discreet.learning.budget import LearningBudget
 from discreet.session.budget import BudgetState
 
 _KEY_BYTES = 16
+_UNITS = "column units"
+"""The privacy unit in a guarantee where rows belong to people."""
 
 
 def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -25,6 +28,22 @@ def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
     if found.dtype.kind not in "iuU":
         raise InvalidParameter("Units are neither whole numbers nor texts.", "Give each person a number.")
     return found
+
+
+def _numbers(features: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Features as floats, also where all of them are whole: none decides how another is read."""
+    found = np.asarray(features)
+    if found.dtype.kind not in "biuf":
+        raise InvalidParameter(
+            "Features are not all numbers that fit 64 bits.",
+            "Turn each into a finite number, or leave it out.",
+        )
+    return found if found.dtype.kind == "f" else found.astype(np.float64)
+
+
+def _names(labels: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Labels, each of its own type: NumPy would make texts of all of them where one is a text."""
+    return np.asarray(labels, dtype=None if hasattr(labels, "dtype") else object)
 
 
 class PrivateArrays:
@@ -42,8 +61,9 @@ class PrivateArrays:
     differ by all rows of one unit (`add_remove`).
 
     Raises:
-        InvalidParameter: the arrays do not fit each other, or units are neither whole numbers nor texts.
-        PolicyError: the budget cannot be read.
+        InvalidParameter: the arrays do not fit each other, features are no numbers, or units are neither whole numbers
+            nor texts.
+        PolicyError: the budget cannot be read, or its ledger holds a loss for other units, which cannot be converted.
 
     Example:
         >>> people = PrivateArrays([[1.0], [2.0], [3.0]], [0, 1, 1], budget=3)
@@ -61,8 +81,8 @@ class PrivateArrays:
         ledger: str | os.PathLike[str] | None = None,
         name: str = "arrays",
     ) -> None:
-        self.features = np.asarray(features)
-        self.labels = np.asarray(labels)
+        self.features = _numbers(features)
+        self.labels = _names(labels)
         owners = None if units is None else _owners(units)
         shapes = [self.labels.shape, *([] if owners is None else [owners.shape])]
         if self.features.ndim != 2 or any(shape != self.features.shape[:1] for shape in shapes):
@@ -74,9 +94,24 @@ class PrivateArrays:
             "replace_one" if units is None else "add_remove"
         )
         self._key = secrets.token_bytes(_KEY_BYTES)
+        self.version = secrets.token_hex(8)  # a ledger may hold answers of other arrays
         self._owners = owners
+<<<<<<< HEAD
         self._budget = LearningBudget(budget, ledger, name, self.neighbours)
         self.ledger, self.account = self._budget.ledger, self._budget.account
+=======
+        self._limit = policy.budget
+        self.ledger: Ledger = open_ledger(ledger or ":memory:")
+        account = Account(
+            account_of(DATA_SET, policy.budget.version),
+            Loss(policy.budget.epsilon, policy.budget.delta),
+            policy.budget.accountant,
+        )
+        guarantee = Guarantee.declared(policy)
+        if owners is not None:  # an epsilon for rows is another one than for all rows of a person
+            guarantee = replace(guarantee, units=dict.fromkeys(guarantee.units, _UNITS))
+        self.account = DataAccount(self.ledger, account, guarantee, exact=False)
+>>>>>>> adv1
 
     def parts(self, count: int) -> npt.NDArray[np.int64]:
         """Which of `count` parts each row is in; all rows of a unit are in one, whoever else is there.

@@ -83,8 +83,8 @@ def pate(
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
     Privacy: 2 gamma for each public row, pure epsilon, in sequence (`NoisyLabels`). `Labels.loss` tells the
-    smaller epsilon at a delta; the ledger charges the sum. The same public rows, classifier and parameters are answered
-    from the ledger again, for nothing.
+    smaller epsilon at a delta; the ledger charges the sum. The same people, public rows, classifier and parameters are
+    answered from the ledger again, for nothing.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -99,8 +99,7 @@ def pate(
     _see_fitting(people, rows, classes)
     count = read_count(teachers, "teachers", "Give how many teachers there are.")
     noise = NoisyLabels(epsilon_of(2 * rate), len(rows))
-    place_of = {name: place for place, name in enumerate(classes)}
-    places = np.array([place_of.get(label, -1) for label in people.labels.tolist()], np.int64)
+    places = _places(people.labels, classes)
 
     def compute(draw: Draw) -> npt.NDArray[np.int64]:
         ballot = votes(
@@ -121,7 +120,7 @@ def pate(
         return Labels(np.array([classes[at] for at in named]), rate, count, noise.loss)
 
     plan: ReleasePlan[npt.NDArray[np.int64], Labels] = ReleasePlan(
-        question=_question(rows, classifier, classes, count, rate),
+        question=_question(people.version, rows, classifier, classes, count, rate),
         words=f"PATE: {len(rows):,} labels by {count:,} teachers",
         loss=Loss(noise.loss),
         uses={"labels": Use(noise, people.neighbours, len(rows) * len(classes))},
@@ -131,6 +130,19 @@ def pate(
         replay=lambda kept: answered(json.loads(kept)),
     )
     return gate.release(plan, people.ledger, people.account)
+
+
+def _places(labels: npt.NDArray[Any], classes: Sequence[Any]) -> npt.NDArray[np.int64]:
+    """The place of each label among the classes, by itself; -1 of one that is none of them, of any type."""
+    place_of = {name: place for place, name in enumerate(classes)}
+
+    def place(label: Any) -> int:
+        try:
+            return place_of.get(label, -1)
+        except Exception:  # it has no hash
+            return -1
+
+    return np.array([place(label) for label in labels.tolist()], np.int64)
 
 
 def _see_fitting(people: PrivateArrays, rows: npt.NDArray[Any], classes: Sequence[Any]) -> None:
@@ -147,11 +159,20 @@ def _see_fitting(people: PrivateArrays, rows: npt.NDArray[Any], classes: Sequenc
 
 
 def _question(
-    rows: npt.NDArray[Any], classifier: Any, classes: Sequence[Any], teachers: int, gamma: Fraction
+    version: str,
+    rows: npt.NDArray[Any],
+    classifier: Any,
+    classes: Sequence[Any],
+    teachers: int,
+    gamma: Fraction,
 ) -> str:
+    kind = type(classifier)
     parts = [
         "pate",
-        repr(classifier),
+        version,
+        f"{kind.__module__}.{kind.__qualname__}",
+        # The text of a classifier leaves out long parameters.
+        repr(sorted((name, repr(value)) for name, value in classifier.get_params().items())),
         repr(list(classes)),
         str(teachers),
         str(gamma),

@@ -151,6 +151,17 @@ def test_conditions_hold_the_rows_together() -> None:
             assert session.sql(question, epsilon=Fraction(1, 20), reuse=True).epsilon == 0
 
 
+def test_conditions_that_leave_no_cell_have_an_interval_too() -> None:
+    """The estimate from cells and sums of them is 0 then, for no row is there; its interval is that of a cell."""
+    session = protect()
+    session.sql(TABLE, epsilon=1)
+    session.sql("SELECT sex, COUNT(*) AS n FROM data GROUP BY sex", epsilon=1)
+    answer = session.sql("SELECT COUNT(*) AS n FROM data WHERE age > 70 AND age < 5", epsilon=1, reuse=True)
+    assert answer.epsilon == 0
+    assert answer[0]["n"] == 0
+    assert 2 < widths(answer) < 4
+
+
 def test_more_exact_costs_the_difference_and_less_nothing() -> None:
     """Two measurements for e1 and e2 are as exact as one for the root of e1^2 + e2^2."""
     with protect() as session, protect() as other:

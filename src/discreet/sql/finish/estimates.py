@@ -159,6 +159,8 @@ class LeastSquares:
             found = np.linalg.solve(covariance, cell * members @ weights)
             weights = weights - found @ members
             chosen = [(number, group, float(w)) for (_, number, group, _), w in zip(rows, found, strict=True)]
+        if not len(inside):
+            weights = np.ones(1)  # without cells it is 0, and its interval that of one cell, as of other sums
         kinds, counts = np.unique(np.abs(np.round(weights, 9)), return_counts=True)
         law = [
             (float(kind * share) * scale, int(count) * number)
