@@ -103,3 +103,12 @@ def test_the_interface_of_scikit_learn() -> None:
         linear().predict(features)
     with pytest.raises(ValueError, match="features"):
         linear().fit(features, target).predict(features[:, :2])
+
+
+@pytest.mark.parametrize("wrong", [[["secret-4711"]] * 3, [[None]] * 3, [[1j]] * 3, [[10**30]] * 3])
+def test_features_that_are_no_numbers_are_refused_without_their_value(wrong: Any) -> None:
+    learner = LinearRegression(bounds=[(0, 1)], target_bounds=(0, 1))
+    for given in ((wrong, [0, 1, 0]), ([[0.5]] * 3, [row[0] for row in wrong])):
+        with pytest.raises(InvalidParameter) as refused:
+            learner.fit(*given)
+        assert "4711" not in str(refused.value)

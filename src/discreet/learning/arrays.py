@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import secrets
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,8 +15,6 @@ from discreet.learning.budget import LearningBudget
 from discreet.session.budget import BudgetState
 
 _KEY_BYTES = 16
-_UNITS = "column units"
-"""The privacy unit in a guarantee where rows belong to people."""
 
 
 def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -30,7 +27,7 @@ def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
     return found
 
 
-def _numbers(features: npt.ArrayLike) -> npt.NDArray[Any]:
+def numbers(features: npt.ArrayLike) -> npt.NDArray[Any]:
     """Features as floats, also where all of them are whole: none decides how another is read."""
     found = np.asarray(features)
     if found.dtype.kind not in "biuf":
@@ -41,7 +38,7 @@ def _numbers(features: npt.ArrayLike) -> npt.NDArray[Any]:
     return found if found.dtype.kind == "f" else found.astype(np.float64)
 
 
-def _names(labels: npt.ArrayLike) -> npt.NDArray[Any]:
+def names(labels: npt.ArrayLike) -> npt.NDArray[Any]:
     """Labels, each of its own type: NumPy would make texts of all of them where one is a text."""
     return np.asarray(labels, dtype=None if hasattr(labels, "dtype") else object)
 
@@ -81,8 +78,8 @@ class PrivateArrays:
         ledger: str | os.PathLike[str] | None = None,
         name: str = "arrays",
     ) -> None:
-        self.features = _numbers(features)
-        self.labels = _names(labels)
+        self.features = numbers(features)
+        self.labels = names(labels)
         owners = None if units is None else _owners(units)
         shapes = [self.labels.shape, *([] if owners is None else [owners.shape])]
         if self.features.ndim != 2 or any(shape != self.features.shape[:1] for shape in shapes):
@@ -96,22 +93,8 @@ class PrivateArrays:
         self._key = secrets.token_bytes(_KEY_BYTES)
         self.version = secrets.token_hex(8)  # a ledger may hold answers of other arrays
         self._owners = owners
-<<<<<<< HEAD
         self._budget = LearningBudget(budget, ledger, name, self.neighbours)
         self.ledger, self.account = self._budget.ledger, self._budget.account
-=======
-        self._limit = policy.budget
-        self.ledger: Ledger = open_ledger(ledger or ":memory:")
-        account = Account(
-            account_of(DATA_SET, policy.budget.version),
-            Loss(policy.budget.epsilon, policy.budget.delta),
-            policy.budget.accountant,
-        )
-        guarantee = Guarantee.declared(policy)
-        if owners is not None:  # an epsilon for rows is another one than for all rows of a person
-            guarantee = replace(guarantee, units=dict.fromkeys(guarantee.units, _UNITS))
-        self.account = DataAccount(self.ledger, account, guarantee, exact=False)
->>>>>>> adv1
 
     def parts(self, count: int) -> npt.NDArray[np.int64]:
         """Which of `count` parts each row is in; all rows of a unit are in one, whoever else is there.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any, Literal, Self
 
 from discreet.ledger import Account, Ledger, Loss, open_ledger
@@ -10,6 +11,9 @@ from discreet.policy import Policy
 from discreet.release.account import DataAccount
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, BudgetState, account_of
+
+_UNITS = "column units"
+"""The privacy unit in a guarantee where rows belong to people."""
 
 
 class LearningBudget:
@@ -19,10 +23,11 @@ class LearningBudget:
         budget: an epsilon, or a `Budget`.
         ledger: a file or an address; by default in memory, for this process.
         name: of the data set in the ledger.
-        neighbours: "replace_one", where each row is one person and their number is public; or "add_remove".
+        neighbours: "replace_one", where each row is one person and their number is public; or "add_remove", where
+            people have any number of rows.
 
     Raises:
-        PolicyError: the budget cannot be read.
+        PolicyError: the budget cannot be read, or its ledger holds a loss for other units, which cannot be converted.
 
     Example:
         >>> budget = LearningBudget(3)
@@ -43,7 +48,10 @@ class LearningBudget:
         self._limit = policy.budget
         limit = Loss(policy.budget.epsilon, policy.budget.delta)
         account = Account(account_of(DATA_SET, policy.budget.version), limit, policy.budget.accountant)
-        self.account = DataAccount(self.ledger, account, Guarantee.declared(policy), exact=False)
+        guarantee = Guarantee.declared(policy)
+        if neighbours == "add_remove":  # an epsilon for rows is another one than for all rows of a person
+            guarantee = replace(guarantee, units=dict.fromkeys(guarantee.units, _UNITS))
+        self.account = DataAccount(self.ledger, account, guarantee, exact=False)
 
     @property
     def state(self) -> BudgetState:

@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.errors import InvalidParameter
+from discreet.learning.arrays import names, numbers
 from discreet.learning.budget import LearningBudget
 from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled, second_moments
 from discreet.rational import Number
@@ -138,7 +139,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "The bounds or the classes are missing.", "Give bounds=[(0, 120)], classes=(0, 1)."
             )
         features = _features(self, X)
-        target = np.where(np.asarray(y) == self.classes[1], 1.0, -1.0)
+        target = np.where(names(y) == self.classes[1], 1.0, -1.0)
         rows = scaled(_beside(features, target), [*self.bounds, (-1, 1)])
         weights = 2 * _least_squares(rows, self, f"logistic regression on {features.shape[1]} features")
         ends = read_bounds(self.bounds)
@@ -238,12 +239,12 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _features(learner: Any, given: npt.ArrayLike) -> Floats:
     """Features as float64 (n, d); no value of them is an error."""
-    found: Floats = validate_data(learner, given, dtype=np.float64, ensure_all_finite=False)
+    found: Floats = validate_data(learner, numbers(given), dtype=np.float64, ensure_all_finite=False)
     return found
 
 
 def _beside(features: Floats, target: npt.ArrayLike) -> Floats:
-    found = np.asarray(target, np.float64)
+    found = numbers(target).astype(np.float64)
     if found.shape != features.shape[:1]:
         raise InvalidParameter("Features and target do not fit.", "Give a target for each row.")
     return np.column_stack([features, found])
