@@ -13,6 +13,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 ANYWHERE = ("CAST('-Infinity' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)")
+LONGEST = 100_000
+"""Characters of an end. Products, quotients and absolute values write those of their parts several times, so that the
+ends of a nested one grow as a power; one that is longer may lie anywhere."""
 _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
     exp.GT: exp.LTE, exp.GTE: exp.LT, exp.LT: exp.GTE, exp.LTE: exp.GT, exp.EQ: exp.NEQ, exp.NEQ: exp.EQ,
 }  # fmt: skip
@@ -60,9 +63,24 @@ class Arithmetic:
 
     def __init__(self, leaf: Callable[[exp.Expr], Ends | None]) -> None:
         self.leaf = leaf
+        self._seen: dict[int, tuple[exp.Expr, Ends]] | None = None
 
     def ends(self, node: exp.Expr) -> Ends:
-        """The ends of an expression."""
+        """The ends of an expression; those of each of its parts are worked out once."""
+        outermost = self._seen is None
+        seen = self._seen = self._seen if self._seen is not None else {}
+        try:
+            if id(node) not in seen:
+                seen[id(node)] = (
+                    node,
+                    self._ends(node),
+                )  # the node is kept, so that no other one gets its number
+            return seen[id(node)][1]
+        finally:
+            if outermost:
+                self._seen = None
+
+    def _ends(self, node: exp.Expr) -> Ends:
         own = self.leaf(node)
         if own is not None:
             return own
@@ -76,6 +94,8 @@ class Arithmetic:
             text = f"({node.sql('duckdb')})"
             return Ends(text, text)
         found = self._moved(node)
+        if len(found.low) + len(found.high) > LONGEST:
+            found = Ends(*ANYWHERE, True, found.bent)
         bent = any(part.bent for part in parts)
         of = {part.only for part in parts if part.noisy}
         return Ends(found.low, found.high, True, found.bent or bent, of.pop() if len(of) == 1 else "")
@@ -189,6 +209,11 @@ class Arithmetic:
 
     def truth(self, node: exp.Expr) -> Truth:
         """Where a condition holds."""
+        found = self._truth(node)
+        short = len(found.surely) + len(found.possibly) <= LONGEST or not found.noisy
+        return found if short else Truth("FALSE", "TRUE", True)
+
+    def _truth(self, node: exp.Expr) -> Truth:
         if isinstance(node, exp.Paren):
             return self.truth(node.this)
         if isinstance(node, exp.And | exp.Or):
