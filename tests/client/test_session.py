@@ -92,7 +92,7 @@ def test_the_token_decides(running: Running, monkeypatch: pytest.MonkeyPatch) ->
         dp.connect(running.url, token="discreet_x_y")
     with pytest.raises(InvalidParameter, match="no token"):
         dp.connect(running.url)
-    with pytest.raises(InvalidParameter, match="Name one"):
+    with pytest.raises(InvalidParameter, match="no data set"):
         dp.connect(running.url, token=running.tokens["nobody"])
     with pytest.raises(InvalidParameter, match="none of them"):
         dp.connect(running.url, token=running.tokens["ana"], dataset="other")

@@ -7,8 +7,8 @@ from discreet.errors import DiscreetError
 from discreet.pgwire.faults import state_of
 from tests.servers import connect, postgres
 
-OTHERS = {"DiscreetError", "EntropyError", "Exhausted", "MissingExtra", "NodeError", "PolicyError", "ServerError",
-          "SessionError", "SourceError", "StreamError", "UnsupportedEvent"}  # fmt: skip
+OTHERS = {"DiscreetError", "EntropyError", "Exhausted", "MissingExtra", "NodeError", "ServerError",
+          "StreamError", "UnsupportedEvent"}  # fmt: skip
 """Errors that the service says in fixed words, or never says."""
 
 

@@ -58,9 +58,11 @@ def connect(
     if dataset is None and len(names) == 1:
         dataset = names[0]
     if dataset is None or dataset not in names:
-        which = "which of them is meant is not said" if dataset is None else f"{dataset} is none of them"
+        if not names:
+            raise InvalidParameter("The token has no data set.", "Ask the steward for a budget.")
+        which = "" if dataset is None else f"; {dataset} is none of them"
         raise InvalidParameter(
-            f"The token is for the data sets {', '.join(names) or 'of nobody'}, and {which}.",
+            f"The token is for the data sets {', '.join(names)}{which}.",
             "Name one with dataset=…, or ask the steward for a budget.",
         )
     return RemoteSession(address, dataset)

@@ -1,1 +1,1 @@
-"""Engines hold private data and hand out integers. DuckDB is the default; PostgreSQL and Spark are beside it."""
+"""Engines hold private data and hand out integers. DuckDB is the default; PostgreSQL, Spark, ClickHouse are others."""

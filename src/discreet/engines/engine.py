@@ -114,7 +114,7 @@ class Engine(Protocol):
     - `csv_tables` holds the names, in lower case, of the tables whose types a policy may have to declare.
 
     Attributes:
-        dialect: the SQL that `integers` understands: duckdb, postgres or spark.
+        dialect: the SQL that `integers` understands: duckdb, postgres, spark or clickhouse.
     """
 
     dialect: str

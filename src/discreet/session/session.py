@@ -100,8 +100,8 @@ class Session(SuggestingSession):
             SessionError: this is another process than the one that opened the session. Nothing was charged.
 
         Privacy: epsilon-differentially private for the privacy unit of the policy, by the Laplace mechanism (Dwork,
-        McSherry, Nissim and Smith 2006) on integers whose sensitivity is derived from the query; (epsilon, delta) with
-        groups that must be found or Gaussian noise, by `mechanisms.ThresholdedCounts` and `GaussianVector`.
+        McSherry, Nissim and Smith 2006) on integers of derived sensitivity, and by the exponential mechanism on ranks;
+        (epsilon, delta) with found groups or Gaussian noise, by `mechanisms.ThresholdedCounts` and `GaussianVector`.
 
         Example:
             >>> import pyarrow as pa

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import sqlglot
 
@@ -86,7 +86,6 @@ def heat_map(
     where: str = "",
     max_rows: int | None = None,
     confidence: float = 0.95,
-    **options: Any,
 ) -> HeatMap:
     """Count the rows of a table, or add up a column, in each cell of a grid.
 
@@ -104,7 +103,6 @@ def heat_map(
         max_rows: how many rows of a unit count; by default as the policy says. Few rows of each observer make the
             noise small; those that count are a fair choice.
         confidence: of all intervals together.
-        options: as for `Session.sql`, such as `split`.
 
     Returns:
         One cell for each place of the grid in the area, those without rows too.
@@ -129,7 +127,7 @@ def heat_map(
     points = Points(table, x, y, box, total, where)
     across, up = grid.keys(*points.axes)
     sql = points.grouped({"map_row": up, "map_column": across})
-    answer = session.sql(sql, epsilon, max_rows=max_rows, confidence=confidence, simultaneous=True, **options)
+    answer = session.sql(sql, epsilon, max_rows=max_rows, confidence=confidence, simultaneous=True)
     found = answer.to_dict()
     cells = [
         Cell(column, row, grid.box(column, row), value, low, high)

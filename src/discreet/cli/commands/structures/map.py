@@ -99,7 +99,7 @@ def command(
         "y": points.y,
         "crs": points.crs,
         "where": points.where,
-        "max_rows": points.cap,
+        "max_rows": points.cap or place.question_rows,
         "confidence": confidence,
     }
     place = _bounded(place, points.x, points.y, box, Grid.read(cell, box, points.crs))
