@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
+
 import numpy as np
 import pyarrow as pa
 
 import discreet as dp
+from discreet.spatial import Grid
 
 AREA = (4.3, 51.5, 6.0, 52.7)
 
@@ -24,3 +28,15 @@ def session(table: pa.Table, max_rows: int = 20, budget: int = 10**6) -> dp.Sess
     """Over a table whose units have fewer rows than count, so that the truth is that of plain numpy."""
     bounds = {"lat": (50, 54), "lng": (3, 8)}
     return dp.protect(table, privacy_unit="observer", max_rows=max_rows, budget=budget, bounds=bounds)
+
+
+def truth(table: pa.Table, grid: Grid, where: float = -math.inf) -> Counter[tuple[int, int]]:
+    """How many sightings of the area lie in each cell, above a latitude."""
+    lat, lng = (table[name].to_numpy() for name in ("lat", "lng"))
+    west, south, east, north = AREA
+    kept = (lng >= west) & (lng < east) & (lat >= south) & (lat < north) & (lat > where)
+    places = (
+        np.floor(at[kept] / float(side)).astype(int).tolist()
+        for at, side in ((lng, grid.width), (lat, grid.height))
+    )
+    return Counter(zip(*places, strict=True))

@@ -5,18 +5,17 @@ from __future__ import annotations
 import math
 from collections import Counter
 
-import numpy as np
 import pytest
 
-from discreet.spatial import Grid, HeatMap, adaptive_map, heat_map
+from discreet.spatial import HeatMap, adaptive_map, heat_map
 from discreet.spatial import adaptive as adaptive
-from tests.spatial.invented import AREA, session, sightings
+from tests.spatial.invented import AREA, session, sightings, truth
 
 
-def error(made: HeatMap, truth: Counter[tuple[int, int]]) -> float:
+def error(made: HeatMap, exact: Counter[tuple[int, int]]) -> float:
     """The rms error of the finest cells, where a large cell gives its share to each."""
     squares = [
-        (cell.value / cell.side**2 - truth[(cell.column * cell.side + i, cell.row * cell.side + j)]) ** 2
+        (cell.value / cell.side**2 - exact[(cell.column * cell.side + i, cell.row * cell.side + j)]) ** 2
         for cell in made.cells
         for i in range(cell.side)
         for j in range(cell.side)
@@ -24,22 +23,11 @@ def error(made: HeatMap, truth: Counter[tuple[int, int]]) -> float:
     return math.sqrt(sum(squares) / len(squares))
 
 
-def finest(grid: Grid, table: object) -> Counter[tuple[int, int]]:
-    lat, lng = (table[name].to_numpy() for name in ("lat", "lng"))  # type: ignore[index]
-    west, south, east, north = AREA
-    kept = (lng >= west) & (lng < east) & (lat >= south) & (lat < north)
-    places = (
-        np.floor(at[kept] / float(side)).astype(int).tolist()
-        for at, side in ((lng, grid.width), (lat, grid.height))
-    )
-    return Counter(zip(*places, strict=True))
-
-
-def inside(made: HeatMap, truth: Counter[tuple[int, int]]) -> list[bool]:
+def inside(made: HeatMap, exact: Counter[tuple[int, int]]) -> list[bool]:
     return [
         cell.low - 1e-6
         <= sum(
-            truth[(cell.column * cell.side + i, cell.row * cell.side + j)]
+            exact[(cell.column * cell.side + i, cell.row * cell.side + j)]
             for i in range(cell.side)
             for j in range(cell.side)
         )
@@ -60,9 +48,9 @@ def test_cells_fill_the_area_once_and_hold_together(epsilon: str) -> None:
         for j in range(cell.side)
     )
     assert set(seen.values()) == {1}
-    assert set(finest(made.grid, table)) <= set(seen)
+    assert set(truth(table, made.grid)) <= set(seen)
     assert len({cell.side for cell in made.cells}) > 1
-    assert all(inside(made, finest(made.grid, table)))
+    assert all(inside(made, truth(table, made.grid)))
 
 
 def test_too_short_intervals_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -71,7 +59,7 @@ def test_too_short_intervals_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(adaptive, "_error", lambda *given: width(*given) / 40)
     table = sightings()
     made = adaptive_map(session(table, 20), "data", "2km", 3, area=AREA)
-    assert not all(inside(made, finest(made.grid, table)))
+    assert not all(inside(made, truth(table, made.grid)))
 
 
 def test_it_errs_less_where_most_is_empty() -> None:
@@ -80,14 +68,14 @@ def test_it_errs_less_where_most_is_empty() -> None:
     asked = session(table, 4)
     made = adaptive_map(asked, "data", "1km", "1/2", area=AREA)
     even = heat_map(asked, "data", "1km", "1/2", area=AREA)
-    truth = finest(made.grid, table)
-    assert error(made, truth) < 0.6 * error(even, truth)
+    exact = truth(table, made.grid)
+    assert error(made, exact) < 0.6 * error(even, exact)
 
 
 def test_pieces_add_up_to_the_best_estimate_of_their_cell() -> None:
     """Exact counts on both levels: every piece is its own number, and nothing is lost."""
     table = sightings(9000)
     made = adaptive_map(session(table, 30), "data", "5km", 5000, area=AREA)
-    truth = finest(made.grid, table)
-    assert math.isclose(sum(cell.value for cell in made.cells), sum(truth.values()), abs_tol=1e-3)
-    assert error(made, truth) < 1 or {cell.side for cell in made.cells} != {1}
+    exact = truth(table, made.grid)
+    assert math.isclose(sum(cell.value for cell in made.cells), sum(exact.values()), abs_tol=1e-3)
+    assert error(made, exact) < 1 or {cell.side for cell in made.cells} != {1}

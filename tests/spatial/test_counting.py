@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
-from discreet.spatial import Grid, heat_map, read_area
-from tests.spatial.invented import AREA, session, sightings
-
-
-def truth(table: pa.Table, grid: Grid, where: float = -math.inf) -> Counter[tuple[int, int]]:
-    lat, lng = (table[name].to_numpy() for name in ("lat", "lng"))
-    west, south, east, north = AREA
-    kept = (lng >= west) & (lng < east) & (lat >= south) & (lat < north) & (lat > where)
-    places = (
-        np.floor(at[kept] / float(side)).astype(int).tolist()
-        for at, side in ((lng, grid.width), (lat, grid.height))
-    )
-    return Counter(zip(*places, strict=True))
+from discreet.spatial import heat_map, read_area
+from tests.spatial.invented import AREA, session, sightings, truth
 
 
 @pytest.mark.parametrize("size", ["10km", "0.25deg"])

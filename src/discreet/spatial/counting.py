@@ -14,6 +14,7 @@ from discreet.rational import Number, decimal
 from discreet.spatial.cell import Cell
 from discreet.spatial.grid import WGS84, Box, Grid
 from discreet.spatial.heat_map import HeatMap
+from discreet.sql.expressions.dialect import quoted_name
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
@@ -55,7 +56,7 @@ class Points:
     @property
     def axes(self) -> tuple[str, str]:
         """Both columns, quoted."""
-        return _quoted(self.x), _quoted(self.y)
+        return quoted_name(self.x), quoted_name(self.y)
 
     def grouped(self, keys: Mapping[str, str]) -> str:
         """The statement with the number `map_value` of each group of some keys, by their names."""
@@ -63,11 +64,11 @@ class Points:
         inside = [f"{across} >= {west} AND {across} < {east}", f"{up} >= {south} AND {up} < {north}"]
         if self.where:
             inside.append(f"({_condition(self.where)})")
-        number = "COUNT(*)" if self.total is None else f"SUM({_quoted(self.total)})"
+        number = "COUNT(*)" if self.total is None else f"SUM({quoted_name(self.total)})"
         listed = ", ".join(f"{key} AS {name}" for name, key in keys.items())
         places = ", ".join(str(place) for place in range(1, len(keys) + 1))
         return (
-            f"SELECT {listed}, {number} AS map_value FROM {_quoted(self.table)} "
+            f"SELECT {listed}, {number} AS map_value FROM {quoted_name(self.table)} "
             f"WHERE {' AND '.join(inside)} GROUP BY {places} ORDER BY {places}"
         )
 
@@ -162,10 +163,6 @@ def _condition(text: str) -> str:
     except sqlglot.errors.SqlglotError:
         pass
     raise InvalidParameter("The condition cannot be read.", "Write where=\"bird = 'owl' AND year >= 2020\".")
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _decimal(number: float) -> str:

@@ -28,6 +28,7 @@ from discreet.session.parameters import GROUP_ROWS
 from discreet.session.previewing import preview
 from discreet.session.question import Question
 from discreet.session.workloads import Answers, WorkloadSession
+from discreet.sql.expressions.dialect import quoted_name
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
@@ -172,7 +173,7 @@ class SuggestingSession(WorkloadSession):
         unit = found.own_unit and found.columns[found.own_unit].name
         if unit:
             asked_for["max_rows"] = _sizes(found.name, unit, "COUNT(*)")
-        asked_for |= {f"max_groups of {name}": _sizes(found.name, unit, f"COUNT(DISTINCT {_quoted(name)})")
+        asked_for |= {f"max_groups of {name}": _sizes(found.name, unit, f"COUNT(DISTINCT {quoted_name(name)})")
                       for name in counted}  # fmt: skip
         if not asked_for:
             raise InvalidParameter("There is nothing to estimate in this table.", "Name columns of numbers.")
@@ -226,23 +227,20 @@ def _plain(errors: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, flo
     }
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _values(table: str, column: str) -> str:
     """The question for the number of values in each interval."""
-    x = _quoted(column)
+    x = quoted_name(column)
     cases = " ".join(f"WHEN {x} <= {edge!r} THEN {at}" for at, edge in enumerate(EDGES))
     place = f"CASE WHEN {x} IS NULL THEN NULL {cases} ELSE {len(EDGES)} END"
-    return f"SELECT {place} AS place, COUNT(*) AS n FROM {_quoted(table)} GROUP BY place"
+    return f"SELECT {place} AS place, COUNT(*) AS n FROM {quoted_name(table)} GROUP BY place"
 
 
 def _sizes(table: str, unit: str, size: str) -> str:
     """The question for the number of units of each size."""
     cases = " ".join(f"WHEN size <= {most} THEN {at}" for at, most in enumerate(CAPS))
-    return (f"SELECT CASE {cases} ELSE {len(CAPS)} END AS place, COUNT(*) AS n FROM (SELECT {_quoted(unit)}, "
-            f"{size} AS size FROM {_quoted(table)} GROUP BY {_quoted(unit)}) AS units GROUP BY place")  # fmt: skip
+    own = quoted_name(unit)
+    return (f"SELECT CASE {cases} ELSE {len(CAPS)} END AS place, COUNT(*) AS n FROM (SELECT {own}, "
+            f"{size} AS size FROM {quoted_name(table)} GROUP BY {own}) AS units GROUP BY place")  # fmt: skip
 
 
 def _seen(answer: Release) -> dict[int, float]:
