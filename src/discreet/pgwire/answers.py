@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
@@ -18,6 +17,7 @@ from discreet.pgwire import catalogue, catalogue_sql
 from discreet.pgwire.catalogue_sql import Asked, Elsewhere, Unknown
 from discreet.pgwire.types import TEXT, Kind, kind_of, named
 from discreet.rational import show
+from discreet.sql.syntax.pivot_statement import statements
 from discreet.sql.syntax.priced import priced
 
 if TYPE_CHECKING:
@@ -290,8 +290,8 @@ def _compared(text: str) -> Iterator[tuple[str, int]]:
     """The columns that a question compares with placeholders, in lower case, and the numbers of these."""
     found = priced(text)
     try:
-        tree = sqlglot.parse_one(found.text if found is not None else text, read="duckdb")
-    except (SqlglotError, RecursionError):
+        (tree,) = statements(found.text if found is not None else text)
+    except (SqlglotError, RecursionError, ValueError):
         return
     for node in tree.find_all(exp.Predicate):
         columns = [inner.name.lower() for inner in node.iter_expressions() if isinstance(inner, exp.Column)]
@@ -311,8 +311,8 @@ def without_conditions(text: str) -> str:
     """
     found = priced(text)
     try:
-        tree = sqlglot.parse_one(found.text if found is not None else text, read="duckdb")
-    except (SqlglotError, RecursionError):
+        (tree,) = statements(found.text if found is not None else text)
+    except (SqlglotError, RecursionError, ValueError):
         return text
     for clause in list(tree.find_all(exp.Where, exp.Having, exp.Qualify)):
         if clause.find(exp.Parameter, exp.Placeholder) is not None:

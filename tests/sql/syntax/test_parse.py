@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import sqlglot
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests import inside
@@ -334,3 +335,20 @@ def test_a_service_takes_no_statement_that_takes_long_to_plan(
     with pytest.raises(QueryRefused, match=said):
         parse(text)
     parse(f"SELECT {', '.join(f'SUM(x + {i}) AS s{i}' for i in range(500))} FROM t")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SET SELECT 'secret' AS a", "SET x = (SELECT 'secret'", "KILL 'secret' + 1", "ALTER SESSION 'secret' 2",
+     "EXPLAIN ANALYZE 'secret'", "SHOW 'secret' 1", "CALL f('secret')", "PRAGMA x='secret'"],
+)  # fmt: skip
+def test_no_log_holds_a_text_that_is_no_question(text: str, caplog: pytest.LogCaptureFixture) -> None:
+    with contextlib.suppress(QueryRefused):
+        parse(text)
+    assert not caplog.text
+
+
+def test_the_parser_alone_writes_it_into_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    """The planted fault."""
+    sqlglot.parse("SET SELECT 'secret' AS a", read="duckdb")
+    assert "secret" in caplog.text

@@ -11,6 +11,8 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
+from discreet.sql.syntax.pivot_statement import statements
+
 SYNONYMS = {
     "average": "avg",
     "mean": "avg",
@@ -239,7 +241,7 @@ def _calls(text: str) -> Iterator[str]:
 
 def _reads(text: str) -> bool:
     try:
-        return all(isinstance(s, exp.Query) for s in sqlglot.parse(text, read="duckdb") if s is not None)
+        return all(isinstance(s, exp.Query) for s in statements(text))
     except (ParseError, TokenError, RecursionError):
         return False
 
