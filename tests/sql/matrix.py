@@ -112,6 +112,7 @@ KEYS = [
     "GROUP BY 1",
     "SELECT COUNT(DISTINCT {x}) AS v FROM t",
     f"SELECT COUNT(DISTINCT {{x}}) AS v FROM t WHERE id >= {CHOSEN}",
+    "SELECT COUNT(*) AS v FROM (SELECT {x} FROM t GROUP BY {x} HAVING COUNT(*) = 1) AS t",
     "SELECT COUNT({x}) AS v FROM t WHERE {x} IS NOT NULL",
 ]  # fmt: skip
 SIGNS = [

@@ -37,6 +37,7 @@ from discreet.sql.analyze.scope_tree import (
 )
 from discreet.sql.analyze.set_operations import united
 from discreet.sql.analyze.subqueries.correlated_release import by_keys
+from discreet.sql.analyze.subqueries.group_sizes import asked_sizes
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.join_groups import one_after_the_other
@@ -114,7 +115,11 @@ class Classifier:
     def query(self, node: exp.Expr, outer: Env) -> Scope:
         """The scope of a query."""
         if isinstance(node, exp.Select):
-            node = _replaced(node, expand(merged(node, self, outer), self.text))
+            sizes = asked_sizes(node)
+            counted = None if sizes is None else sizes.counted(self.alone(sizes.groups, outer))
+            select = node if counted is None else counted
+            _replaced(node, select)
+            node = _replaced(select, expand(merged(select, self, outer), self.text))
         tables = self._tables(node, outer)
         env = {**outer, **self._named(tables)} if tables else outer
         if isinstance(node, exp.Pivot):

@@ -20,9 +20,9 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-Family: TypeAlias = Literal["rows", "units", "distinct", "distinct_sum", "pairs", "tree"]
-"""Which integers: moments of the rows, counts of units, counts or sums of distinct values, moments of a pair, a tree
-of counts."""
+Family: TypeAlias = Literal["rows", "units", "distinct", "distinct_sum", "sizes", "pairs", "tree"]
+"""Which integers: moments of the rows, counts of units, counts or sums of distinct values, counts of values with so
+many rows, moments of a pair, a tree of counts."""
 
 
 class Size(Enum):
@@ -245,14 +245,54 @@ def family_of(quantity: str) -> Family:
     """Which integers a quantity is estimated from."""
     if is_quantile(quantity):
         return "tree"
+    if sizes_of(quantity) is not None:
+        return "sizes"
     line = BY_QUANTITY.get(quantity)
     return "pairs" if line is None else line.family
+
+
+def of_sizes(least: int, most: int | None) -> str:
+    """The quantity that counts the values with so many rows; no upper limit where `most` is None.
+
+    Example:
+        >>> of_sizes(1, 1), sizes_of(of_sizes(5, None)), sizes_of("distinct")
+        ('sizes 1 1', (5, None), None)
+    """
+    return f"sizes {least} {most or ''}".strip()
+
+
+def sizes_in_words(least: int, most: int | None) -> str:
+    """The same for people.
+
+    Example:
+        >>> sizes_in_words(1, 1), sizes_in_words(1, 4), sizes_in_words(5, None)
+        ('1 row', '1 to 4 rows', '5 rows or more')
+    """
+    if most is None:
+        return f"{least} rows or more" if least > 1 else "any number of rows"
+    rows = "row" if most == 1 else "rows"
+    return f"{least} {rows}" if least == most else f"{least} to {most} {rows}"
+
+
+def sizes_of(quantity: str) -> tuple[int, int | None] | None:
+    """The least and the greatest number of rows of a value that is counted; None for every other quantity."""
+    if not quantity.startswith("sizes "):
+        return None
+    least, *most = map(int, quantity.split()[1:])
+    return least, most[0] if most else None
+
+
+def read_off(quantity: str) -> str:
+    """The quantity of a plain measure that is read off the integers of this one in the same way."""
+    if sizes_of(quantity) is not None:
+        return "rows"
+    return {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(quantity, quantity)
 
 
 def whole(quantity: str) -> bool:
     """Whether a quantity is an integer for every argument."""
     line = BY_QUANTITY.get(quantity)
-    return line is not None and line.whole
+    return sizes_of(quantity) is not None or (line is not None and line.whole)
 
 
 PAIR_DEGREES: dict[str, tuple[int, int]] = {

@@ -25,6 +25,7 @@ from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
 from discreet.sql.lower.group_numbers import Axes, filters, numbered_axes, numbering, with_numbers
 from discreet.sql.lower.relation_sql import to_sql
+from discreet.sql.measures.group_sizes import with_sizes
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.near_leaves import NearLeaves
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -117,6 +118,7 @@ def _compile_part(
         rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind)
         ranges = []  # rows were dropped by the same conditions
     keys = _groups(part, names)
+    rows = _sized(rows, keys, measures)
     sums = [
         item for index, measure in enumerate(measures) for item in measure.group_items(f"t{index}", dialect)
     ]
@@ -208,6 +210,14 @@ def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str
     if steps.dialect.once is not None and listed:
         return steps.dialect.once(source, items, unit)
     return f"SELECT {', '.join([*listed, *unit]) or '1 AS one'} FROM ({source}) AS r"
+
+
+def _sized(rows: str, keys: Sequence[str], measures: Sequence[AnyMeasure]) -> str:
+    """The rows, with the number of their like where a measure counts values by it."""
+    sized = [
+        f"t{at}" for at, own in enumerate(measures) if isinstance(own, Measure) and own.sizes is not None
+    ]
+    return with_sizes(rows, keys, sized) if sized else rows
 
 
 def _groups(part: MeasuredRows, names: Sequence[str]) -> list[str]:

@@ -23,6 +23,7 @@ pairs, or alone where one has more: max_rows pairs at most. A pair moves the int
     rows in different groups                 twice R (or M): one vector goes, another one comes elsewhere
     rows in one group, or one of them in no group
         a count                              1
+        a count of values with so many rows  2: each of two values may come or go
         a sum asked for alone                max(T, 0) - min(S, 0), where T and S are the integers of hi and lo
         degrees 1 to 4, or one more entry    2 R: vectors that are not negative, of sum R, are no farther apart, and
                                              t = 0 and t = R, or a NULL, are as far
@@ -46,8 +47,9 @@ from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.dialect import Dialect, fill, total
 from discreet.sql.expressions.expression import Expression, spell
-from discreet.sql.functions.aggregates import RELATIVE
+from discreet.sql.functions.aggregates import RELATIVE, sizes_in_words
 from discreet.sql.measures import bernstein
+from discreet.sql.measures.group_sizes import between
 from discreet.sql.measures.shape import SHAPES, shape
 
 if TYPE_CHECKING:
@@ -93,6 +95,9 @@ class Measure:
         part: the number of the part of the release whose rows are measured.
         distinct: for degree 0 and a sum asked for alone, whether equal values of the argument count once. One row more
             or fewer changes the set of values of its group by at most one, so the sensitivity is that of a count, or M.
+        sizes: for a count of distinct values, NULL among them, the least and greatest number of rows of a value that
+            counts. One row more or fewer changes the rows of one value, so that the count moves by at most 1. A row in
+            the place of another changes those of two values, and each may come or go: the count moves by at most 2.
     """
 
     degree: int
@@ -101,6 +106,7 @@ class Measure:
     with_null: bool
     part: int = 0
     distinct: bool = False
+    sizes: tuple[int, int | None] | None = None
 
     @property
     def entries(self) -> int:
@@ -116,7 +122,7 @@ class Measure:
     def replacing_sensitivity(self) -> int:
         """By how much one row in the place of another, or of none, moves the integers of their group, in L1."""
         if self.grid is None:
-            return 1 + self.with_null
+            return 2 if self.sizes is not None else 1 + self.with_null
         least, most = _span(self.grid, self.degree)
         if self.degree < 0:
             return max(1, max(most, 0) - min(least, 0))
@@ -132,6 +138,8 @@ class Measure:
     @property
     def name(self) -> str:
         """The name of the measure, for people."""
+        if self.sizes is not None:
+            return f"count of values with {sizes_in_words(*self.sizes)}"
         if self.distinct:
             return "count of distinct values" if self.degree == 0 else "sum of distinct values"
         return {
@@ -177,6 +185,10 @@ class Measure:
             return ["COUNT(*)"]
         if self.distinct and self.degree < 0:
             return [f"COALESCE(SUM(DISTINCT CAST({name} AS {wide})), 0)"]
+        if self.sizes is not None:
+            some = between(f"{name}_rows", *self.sizes)
+            of_null = f"COALESCE(MAX(CASE WHEN {name} IS NULL AND {some} THEN 1 ELSE 0 END), 0)"
+            return [f"COUNT(DISTINCT CASE WHEN {some} THEN {name} END) + {of_null}"]
         if self.distinct:
             return [f"COUNT(DISTINCT {name})"]
         if self.degree == 0:

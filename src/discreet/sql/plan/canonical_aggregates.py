@@ -19,7 +19,7 @@ from discreet.sql.algebra.narrowing import MIRRORED as TURNED
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.expressions.expression import Call, Expression, Literal
-from discreet.sql.functions.aggregates import MIRRORED, is_quantile
+from discreet.sql.functions.aggregates import MIRRORED, family_of, is_quantile
 from discreet.sql.functions.casts import NARROW
 
 Conditions: TypeAlias = frozenset[Expression]
@@ -99,7 +99,8 @@ def _plain(request: RequestedAggregate) -> bool:
     """Whether a request is of one argument, row by row."""
     return (
         request.other is None
-        and request.quantity not in ("rows", "units", "distinct", "distinct_sum")
+        and family_of(request.quantity) not in ("units", "distinct", "distinct_sum", "sizes")
+        and request.quantity != "rows"
         and not is_quantile(request.quantity)
     )
 

@@ -20,7 +20,8 @@ class MeasureChoice:
         argument: of the measure.
         with_null: whether all rows are counted too.
         counts: `rows`; `units` when units are counted, each once in a group; `distinct` and `distinct_sum` when equal
-            values of the argument count once; `tree` for quantiles, and `ranks` for a few of them;
+            values of the argument count once; `sizes 1 1` where it
+            is those with so many rows; `tree` for quantiles, and `ranks` for a few of them;
             `pairs` for quantities of two arguments.
         other: the second argument of a pair.
         degree_other: of the measure, in the second argument.

@@ -204,11 +204,13 @@ class PlannedRelease:
 
         The n rows of a unit in a group move its integers by at most n times as much as one row, in L1 and so in L2, and
         different groups hold different integers. A unit that is replaced takes rows away and adds as many: vectors
-        without negative integers are then no further apart than if they were at right angles, others twice as far.
+        without negative integers are then no further apart than if they were at right angles, others twice as far;
+        so are counts of values with so many rows, as a row that is taken away may add to them.
         """
         moved = self.parts[measure.part].square * measure.row_sensitivity**2
         if self.unit_factor > 1:
-            moved *= 2 if measure.degree >= 0 else 4
+            sized = isinstance(measure, Measure) and measure.sizes is not None
+            moved *= 4 if measure.degree < 0 or sized else 2
         return min(moved, self.sensitivity(measure) ** 2)
 
     def gaussian(self, measure: int) -> Fraction | None:

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
+from discreet.sql.functions.aggregates import read_off
 from discreet.sql.plan.plan import AnyMeasure
 
 
@@ -36,9 +37,7 @@ def weights_of(
     """
     losses = [0.0] * len(set(sets))
     for request, index in zip(requests, answered_by, strict=True):
-        quantity = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(
-            request.quantity, request.quantity
-        )
+        quantity = read_off(request.quantity)
         losses[sets[index]] += measures[index].relative_variance(quantity)
     return [Fraction(f"{loss ** (1 / 3):.3g}") for loss in losses]
 

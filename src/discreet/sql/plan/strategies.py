@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of
+from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of, read_off, sizes_of
 from discreet.sql.measures.measure import Measure, grid_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import tree_for
@@ -120,7 +120,8 @@ def _nullable(argument: Expression | None) -> bool:
 
 
 def _family(request: RequestedAggregate) -> Family:
-    return family_of(request.quantity), request.argument, request.other
+    family = family_of(request.quantity)
+    return request.quantity if family == "sizes" else family, request.argument, request.other
 
 
 def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int) -> AnyMeasure:
@@ -154,15 +155,19 @@ def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int
         assert choice.argument is not None
         grid = grid_of(choice.argument, choice.degree, contribution)
     return Measure(
-        choice.degree, choice.argument, grid, choice.with_null, part, choice.counts.startswith("distinct")
+        choice.degree,
+        choice.argument,
+        grid,
+        choice.with_null,
+        part,
+        choice.counts.startswith(("distinct", "sizes")),
+        sizes_of(choice.counts),
     )
 
 
 def aggregate(request: RequestedAggregate, index: int) -> Aggregate:
     """The column of the noisy table that answers a request."""
-    quantity = {"units": "rows", "distinct": "rows", "distinct_sum": "sum"}.get(
-        request.quantity, request.quantity
-    )
+    quantity = read_off(request.quantity)
     return Aggregate(
         index, quantity, request.always_whole if request.whole is None else request.whole, request.sql
     )

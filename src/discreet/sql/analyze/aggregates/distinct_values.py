@@ -12,6 +12,8 @@ rows by max_rows times as much, one row after another.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import sqlglot
 from sqlglot import exp
 
@@ -22,6 +24,17 @@ from discreet.sql.expressions.expression import Expression
 _PIECE = "CASE WHEN _x IS NULL THEN 'n' ELSE concat('v', length(CAST(_x AS VARCHAR)), ':', CAST(_x AS VARCHAR)) END"
 MOST_VALUES = 8
 """The most values of a tuple."""
+
+
+class CountOfGroups(exp.Expression, exp.AggFunc):
+    """How many values have so many rows: the keys, the least and the greatest number of rows."""
+
+    arg_types: ClassVar = {"expressions": True, "least": True, "most": False}
+
+
+def as_one_value(keys: list[exp.Expr], binder: Binder) -> Expression:
+    """The keys of a group as one value: their own, or one text of several."""
+    return binder.bind(keys[0]) if len(keys) == 1 else as_one_text(exp.Tuple(expressions=keys), binder)
 
 
 def as_one_text(node: exp.Tuple, binder: Binder) -> Expression:
