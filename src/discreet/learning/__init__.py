@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.budget import LearningBudget
+from discreet.learning.gnmax import AgreedLabels, gnmax
 from discreet.learning.moments import data_independent
 from discreet.learning.pate import Labels, pate
 from discreet.learning.teachers import see_installed
@@ -17,12 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "PCA",
+    "AgreedLabels",
     "Labels",
     "LearningBudget",
     "LinearRegression",
     "LogisticRegression",
     "PrivateArrays",
     "data_independent",
+    "gnmax",
     "pate",
 ]
 

@@ -96,10 +96,10 @@ def pate(
     """
     rows, rate = np.asarray(public), decimal(gamma, "gamma")
     see_classifier(classifier)
-    _see_fitting(people, rows, classes)
+    see_fitting(people, rows, classes)
     count = read_count(teachers, "teachers", "Give how many teachers there are.")
     noise = NoisyLabels(epsilon_of(2 * rate), len(rows))
-    places = _places(people.labels, classes)
+    places = places_of(people.labels, classes)
 
     def compute(draw: Draw) -> npt.NDArray[np.int64]:
         ballot = votes(
@@ -120,7 +120,7 @@ def pate(
         return Labels(np.array([classes[at] for at in named]), rate, count, noise.loss)
 
     plan: ReleasePlan[npt.NDArray[np.int64], Labels] = ReleasePlan(
-        question=_question(people.version, rows, classifier, classes, count, rate),
+        question=question_of(people.version, rows, classifier, classes, count, rate),
         words=f"PATE: {len(rows):,} labels by {count:,} teachers",
         loss=Loss(noise.loss),
         uses={"labels": Use(noise, people.neighbours, len(rows) * len(classes))},
@@ -132,7 +132,7 @@ def pate(
     return gate.release(plan, people.ledger, people.account)
 
 
-def _places(labels: npt.NDArray[Any], classes: Sequence[Any]) -> npt.NDArray[np.int64]:
+def places_of(labels: npt.NDArray[Any], classes: Sequence[Any]) -> npt.NDArray[np.int64]:
     """The place of each label among the classes, by itself; -1 of one that is none of them, of any type."""
     place_of = {name: place for place, name in enumerate(classes)}
 
@@ -145,7 +145,12 @@ def _places(labels: npt.NDArray[Any], classes: Sequence[Any]) -> npt.NDArray[np.
     return np.array([place(label) for label in labels.tolist()], np.int64)
 
 
-def _see_fitting(people: PrivateArrays, rows: npt.NDArray[Any], classes: Sequence[Any]) -> None:
+def see_fitting(people: PrivateArrays, rows: npt.NDArray[Any], classes: Sequence[Any]) -> None:
+    """See that public rows and classes fit.
+
+    Raises:
+        InvalidParameter: they do not.
+    """
     if rows.ndim != 2 or rows.shape[1] != people.features.shape[1] or not len(rows):
         raise InvalidParameter(
             "The public rows do not fit the private ones.", "Give rows with the same features."
@@ -158,14 +163,15 @@ def _see_fitting(people: PrivateArrays, rows: npt.NDArray[Any], classes: Sequenc
         raise InvalidParameter("There are fewer than two classes, or one twice.", "Give classes=[0, 1].")
 
 
-def _question(
+def question_of(
     version: str,
     rows: npt.NDArray[Any],
     classifier: Any,
     classes: Sequence[Any],
     teachers: int,
-    gamma: Fraction,
+    noise: object,
 ) -> str:
+    """The question of labels, as the ledger knows it: everything that they depend on but the private rows."""
     kind = type(classifier)
     parts = [
         "pate",
@@ -175,7 +181,7 @@ def _question(
         repr(sorted((name, repr(value)) for name, value in classifier.get_params().items())),
         repr(list(classes)),
         str(teachers),
-        str(gamma),
+        str(noise),
         str(rows.dtype),
         str(rows.shape),
     ]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from discreet.plots.theme import COLOURS, Picture, Row, Size, altair, axis, data, finish, lines, size_of
 
 if TYPE_CHECKING:
     from discreet.learning.digits import Point
+
+
+_LOOK: Final = ("dark and orange", "blue dots and yellow")
+"""Of a student and of its labels, for the first noise and the second."""
 
 
 def accuracies(
@@ -24,11 +28,13 @@ def accuracies(
     """
     alt = altair()
     fit = size_of(size)
-    names = ["student", "labels"]
+    kinds = sorted({point.noise for point in points}, reverse=True)
+    names = [f"{kind}: {part}" for kind in kinds for part in ("student", "labels")]
+    said = "; ".join(f"{kind} noise, {look}" for kind, look in zip(kinds, _LOOK, strict=False))
     rows: list[Row] = [
-        {"x": point.epsilon, "y": value, "series": name, "at": place}
+        {"x": point.epsilon, "y": value, "series": f"{point.noise}: {part}", "at": place}
         for place, point in enumerate(sorted(points, key=lambda point: point.epsilon))
-        for name, value in (("student", point.accuracy), ("labels", point.named))
+        for part, value in (("student", point.accuracy), ("labels", point.named))
     ]
     x = axis("x", f"epsilon at delta {delta}", log=True, format="~g")
     y = axis("y", "share that is right", domain=(0, 1), format=".0%")
@@ -43,6 +49,6 @@ def accuracies(
         (chart + rule).properties(width=fit.width, height=fit.height),
         "A student of noisy teachers",
         fit,
-        "Dark: the student on test images. Orange: the labels of the teachers. "
+        f"Students on test images, and their labels: {said}. "
         f"Thin dashes: a student of true labels, {true_labels:.0%}.",
     )

@@ -10,7 +10,7 @@ import pytest
 
 from discreet.accounting.pricing import loss_of, zcdp_of
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.selection.noisy_labels import NoisyLabels
+from discreet.mechanisms.selection.noisy_labels import ConfidentLabels, NoisyLabels
 
 
 def test_the_event_is_priced_as_the_loss() -> None:
@@ -37,3 +37,81 @@ def test_the_odds_of_a_label_are_those_of_the_noise() -> None:
 def test_another_number_of_votes_is_refused(votes: object) -> None:
     with pytest.raises(InvalidParameter):
         NoisyLabels(1, 2).release(votes)
+
+
+def pmf(variance: float, at: np.ndarray) -> np.ndarray:
+    """The discrete Gaussian law."""
+    weights = np.exp(-np.square(np.arange(-200, 201)) / (2 * variance))
+    return np.asarray(weights[at + 200] / weights.sum())
+
+
+def law(ballot: ConfidentLabels, votes: list[int]) -> np.ndarray:
+    """The exact chances of no name, of the first class and of the second, for one row of two."""
+    steps = np.arange(-80, 81)
+    first, second = (pmf(float(ballot.variance), steps) for _ in votes)
+    margin = votes[0] - votes[1] + steps[:, None] - steps[None, :]
+    both = first[:, None] * second[None, :]
+    one = both[margin > 0].sum() + both[margin == 0].sum() / 2
+    reached = 1.0
+    if ballot.threshold is not None:
+        reached = pmf(float(ballot.check), steps)[steps + max(votes) >= ballot.threshold].sum()
+    return np.array([1 - reached, reached * one, reached * (1 - one)])
+
+
+BALLOTS = [
+    ConfidentLabels(9, 1), ConfidentLabels(2, 1, threshold=4, check=3), ConfidentLabels(30, 1, threshold=4, check=1),
+]  # fmt: skip
+ORDERS = (1.01, 2, 8, 40)
+
+
+def divergence(p: np.ndarray, q: np.ndarray, order: float) -> float:
+    """Of Rényi; names that neither law knows are left out."""
+    known = p + q > 0
+    return float(np.log((p[known] ** order * q[known] ** (1 - order)).sum()) / (order - 1))
+
+
+def excess(ballot: ConfidentLabels, rho: float) -> float:
+    """By how much the divergence of neighbours passes that of zCDP, at worst; no chance is in it."""
+    return max(
+        divergence(law(ballot, p), law(ballot, q), a) - a * rho
+        for total in (5, 6)
+        for k in range(total)
+        for p, q in (([k, total - k], [k + 1, total - k - 1]), ([k + 1, total - k - 1], [k, total - k]))
+        for a in ORDERS
+    )
+
+
+@pytest.mark.parametrize("ballot", BALLOTS)
+def test_names_and_their_absence_are_concentrated(ballot: ConfidentLabels) -> None:
+    assert excess(ballot, float(ballot.loss.rho)) <= 1e-9
+
+
+@pytest.mark.parametrize("ballot", BALLOTS)
+def test_a_loss_that_is_too_small_is_found(ballot: ConfidentLabels) -> None:
+    """The planted fault: a third of the price, which the law of two classes passes."""
+    assert excess(ballot, float(ballot.loss.rho) / 3) > 0
+
+
+@pytest.mark.parametrize("ballot", BALLOTS)
+def test_names_are_drawn_by_that_law(ballot: ConfidentLabels) -> None:
+    """Of 40,000 rows, each share is within seven standard errors: a false alarm has a chance below 1e-10.
+
+    Noise of half the variance, or a check without noise, is off by twenty or more.
+    """
+    many, votes = 40_000, [3, 2]
+    found = ConfidentLabels(ballot.variance, many, threshold=ballot.threshold, check=ballot.check).release(
+        np.tile(votes, (many, 1))
+    )
+    for name, chance in zip((-1, 0, 1), law(ballot, votes), strict=True):
+        assert (
+            abs((found == name).sum() - many * chance)
+            <= 7 * math.sqrt(many * max(chance, 1e-9) * (1 - chance)) + 1
+        )
+
+
+def test_what_is_named_stops_where_the_price_does() -> None:
+    ballot = ConfidentLabels("1/100", 6, answers=2, threshold=5, check="1/100")
+    votes = [[9, 0], [2, 2], [0, 9], [9, 0], [0, 9], [9, 0]]
+    assert ballot.release(votes).tolist() == [0, -1, 1, -1, -1, -1]
+    assert ballot.loss.rho == 2 * 100 + 6 * 50
+    assert zcdp_of(ballot.event("add_remove")).rho == 500

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import options as opt
 from discreet.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from discreet.learning.digits import Point
 
 
 def command(
@@ -21,6 +24,14 @@ def command(
         list[str] | None,
         typer.Option(
             "--gamma", metavar="GAMMA", help="Noise of scale 1/gamma on each vote; may be repeated."
+        ),
+    ] = None,
+    epsilons: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--epsilon",
+            metavar="EPSILON",
+            help="Gaussian noise for this loss, only where teachers agree; may be repeated.",
         ),
     ] = None,
     delta: Annotated[
@@ -35,11 +46,12 @@ def command(
 
     Each teacher has learned from its own images. They vote on public images, the winner is named with exact noise, and
     a student learns from these labels. The epsilon of all labels is shown at a delta, by moments that depend on no
-    vote.
+    vote. With Gaussian noise (GNMax) only images get a label on which teachers agree.
 
     \b
     Examples:
       discreet pate
+      discreet pate --epsilon 1 --epsilon 2
       discreet pate --teachers 50 --labels 200 --gamma 0.05 --gamma 0.1 -o pate.svg
     """  # noqa: D301
     from discreet.learning.digits import DigitsExperiment
@@ -49,13 +61,15 @@ def command(
         from discreet.plots.render import check_path
 
         check_path(output)
-    asked = {} if gammas is None else {"gammas": tuple(gammas)}
+    asked: dict[str, tuple[str, ...]] = {}
+    if gammas is not None or epsilons is not None:
+        asked = {"gammas": tuple(gammas or ()), "epsilons": tuple(epsilons or ())}
     experiment = DigitsExperiment(teachers, labels, delta=delta, **asked)
     experiment.see()
     points = []
     all_private, true_labels = experiment.reference()
     if not as_json:
-        typer.echo(f"gamma   epsilon at delta {delta}   labels right   student right")
+        typer.echo(f"noise      gamma   epsilon at delta {delta}   labels   right   student right")
     with Progress("asking teachers") as progress:
         for point in experiment.run(
             lambda done, of: progress.say(f"teachers that have voted: {done:,} of {of:,}")
@@ -63,7 +77,8 @@ def command(
             points.append(point)
             if not as_json:
                 typer.echo(
-                    f"{float(point.gamma):<7g} {point.epsilon:<{17 + len(delta)}.2f} {point.named:>8.1%} "
+                    f"{point.noise:<10} {'' if point.gamma is None else f'{float(point.gamma):g}':<7} "
+                    f"{point.epsilon:<{17 + len(delta)}.2f} {point.labels:>8} {point.named:>7.1%} "
                     f"{point.accuracy:>15.1%}"
                 )
     if output is not None:
@@ -72,7 +87,7 @@ def command(
 
         save(accuracies(points, true_labels, delta), output)
     if as_json:
-        runs = [{**asdict(point), "gamma": float(point.gamma), "pure": float(point.pure)} for point in points]
+        runs = [_record(point) for point in points]
         said = {
             "teachers": teachers,
             "delta": delta,
@@ -84,3 +99,9 @@ def command(
     typer.echo(
         f"a student of true labels: {true_labels:.1%}; a classifier of all private images: {all_private:.1%}"
     )
+
+
+def _record(point: Point) -> dict[str, Any]:
+    """A run for machines."""
+    gamma, pure = (None if value is None else float(value) for value in (point.gamma, point.pure))
+    return {**asdict(point), "noise": point.noise, "gamma": gamma, "pure": pure}

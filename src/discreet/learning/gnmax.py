@@ -1,0 +1,177 @@
+"""PATE with Gaussian noise: only those rows get a label on which teachers agree (Papernot et al. 2018).
+
+Labels on which teachers are split cost as much as others and are often wrong. So it is seen first, with noise of its
+own, whether the most votes reach a threshold, and the price of a label is paid for so many labels as were asked for.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.accounting.zcdp import ZCDP
+from discreet.errors import InvalidParameter
+from discreet.learning.arrays import PrivateArrays
+from discreet.learning.pate import places_of, question_of, see_fitting
+from discreet.learning.teachers import Progress, fitted, see_classifier, votes
+from discreet.ledger import Loss
+from discreet.mechanisms.parameters import read_count
+from discreet.mechanisms.selection.noisy_labels import ConfidentLabels
+from discreet.rational import Number, decimal, epsilon_of
+from discreet.release import gate
+from discreet.release.draw import Draw, Use
+from discreet.release.plan import ReleasePlan
+
+CHECKS: Final = Fraction(1, 5)
+"""The share of rho that sees on which rows teachers agree."""
+
+
+@dataclass(frozen=True)
+class AgreedLabels:
+    """Public rows, some of them with the labels on which the teachers agreed.
+
+    Attributes:
+        labels: of the public rows, in order; None where there is none.
+        named: whether a row has a label: bool array.
+        deviation: the standard deviation of the noise on a vote, but for rounding.
+        teachers: how many voted.
+        loss: of all labels, charged: epsilon at a delta.
+    """
+
+    labels: npt.NDArray[Any]
+    named: npt.NDArray[np.bool_]
+    deviation: float
+    teachers: int
+    loss: Loss
+
+    def student(self, classifier: Any, public: npt.ArrayLike) -> Any:
+        """A classifier that has learned from the public rows that have labels.
+
+        Raises:
+            InvalidParameter: fewer than two classes were named.
+        """
+        given = self.labels[self.named].tolist()
+        if len(set(given)) < 2:
+            raise InvalidParameter(
+                "Fewer than two classes were named.",
+                "Give more public rows, more epsilon or a lower threshold.",
+            )
+        return fitted(classifier, np.asarray(public)[self.named], np.array(given))
+
+
+def gnmax(
+    people: PrivateArrays,
+    classifier: Any,
+    public: npt.ArrayLike,
+    *,
+    classes: Sequence[Any],
+    epsilon: Number,
+    delta: Number,
+    teachers: int = 100,
+    threshold: Number | None = "0.6",
+    answers: int | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> AgreedLabels:
+    """Name the classes of those public rows on which teachers agree, with Gaussian noise.
+
+    Args:
+        people: the private rows; their budget must grant a delta, twice as large where `accountant="zcdp"`.
+        classifier: of scikit-learn, for each teacher.
+        public: rows without labels, finite numbers (m, d).
+        classes: all labels, in an order fixed without the data; rows with other labels are left out.
+        epsilon: the loss of all labels together, at `delta`; the noise follows.
+        delta: below 1.
+        teachers: how many; more of them make votes clearer and each of them weaker.
+        threshold: the share of the teachers that must agree, after noise; None where every row is named.
+        answers: how many rows are named at most, the first on which they agree; by default all.
+        jobs: how many teachers learn at once, as for joblib.
+        progress: called with the teachers that have voted and those there are.
+
+    Raises:
+        InvalidParameter: an argument does not fit. Nothing was charged.
+        BudgetExceeded: the budget does not have so much left. Nothing was charged.
+
+    Privacy: (epsilon, delta) for all labels, by rho-zCDP (`ConfidentLabels`); as much whether few rows are named or
+    many. The same people, public rows, classifier and parameters are answered from the ledger again, for nothing.
+
+    Example:
+        >>> from sklearn.linear_model import LogisticRegression
+        >>> from discreet import Budget
+        >>> rows = np.array([[-1.0], [1.0]] * 500)
+        >>> people = PrivateArrays(rows, [0, 1] * 500, budget=Budget(epsilon=9, delta="2e-5", accountant="zcdp"))
+        >>> public = [[-2.0], [0.0], [2.0]]
+        >>> named = gnmax(people, LogisticRegression(), public, classes=[0, 1], epsilon=9, delta=1e-5)
+        >>> named.labels.tolist()[::2], str(named.loss)
+        ([0, 1], 'epsilon 9, delta 1e-05')
+    """
+    rows = np.asarray(public)
+    see_classifier(classifier)
+    see_fitting(people, rows, classes)
+    count = read_count(teachers, "teachers", "Give how many teachers there are.")
+    share = None if threshold is None else decimal(threshold, "threshold")
+    if share is not None and not 0 < share < 1:
+        raise InvalidParameter(
+            "threshold is outside 0 to 1.", 'Give the share that must agree, such as "0.6".'
+        )
+    loss = Loss(epsilon_of(epsilon), decimal(delta, "delta"))
+    ballot = _ballot(ZCDP.bought(loss), len(rows), answers, share, count)
+    places = places_of(people.labels, classes)
+
+    def compute(draw: Draw) -> npt.NDArray[np.int64]:
+        cast = votes(
+            classifier,
+            people.features,
+            places,
+            people.parts(count),
+            count,
+            len(classes),
+            rows,
+            jobs,
+            progress,
+        )
+        named: npt.NDArray[np.int64] = draw("labels", cast)
+        return named
+
+    def answered(named: Sequence[int]) -> AgreedLabels:
+        given = np.array([None if at < 0 else classes[at] for at in named], object)
+        return AgreedLabels(given, np.array(named) >= 0, math.sqrt(ballot.variance), count, loss)
+
+    words = f"{ballot.answers:,} of {len(rows):,} labels by {count:,} teachers"
+    plan: ReleasePlan[npt.NDArray[np.int64], AgreedLabels] = ReleasePlan(
+        question=question_of(people.version, rows, classifier, classes, count, f"{ballot} {loss!r}"),
+        words=f"PATE: {words}",
+        loss=loss,
+        uses={"labels": Use(ballot, people.neighbours, len(rows) * len(classes))},
+        compute=compute,
+        answer=lambda named: (answered(named.tolist()), json.dumps(named.tolist()).encode()),
+        size=8 * len(rows),
+        replay=lambda kept: answered(json.loads(kept)),
+    )
+    return gate.release(plan, people.ledger, people.account)
+
+
+def _ballot(
+    bought: ZCDP, rows: int, answers: int | None, share: Fraction | None, teachers: int
+) -> ConfidentLabels:
+    """The noise that a rho pays for."""
+    most = rows if answers is None else min(rows, read_count(answers, "answers", "Give the most names."))
+    if share is None:
+        return ConfidentLabels(most / bought.rho, rows, most)
+    return ConfidentLabels(
+        most / ((1 - CHECKS) * bought.rho),
+        rows,
+        most,
+        math.ceil(share * teachers),
+        rows / (2 * CHECKS * bought.rho),
+    )
+
+
+__all__ = ["AgreedLabels", "gnmax"]
