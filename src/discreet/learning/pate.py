@@ -21,6 +21,7 @@ from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.moments import data_independent
 from discreet.learning.teachers import Progress, fitted, see_classifier, votes
+from discreet.learning.vote_loss import ToldLoss, VoteLoss
 from discreet.ledger import Loss
 from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.noisy_labels import NoisyLabels
@@ -39,12 +40,14 @@ class Labels:
         gamma: the noise on a vote had scale 1/gamma.
         teachers: how many voted.
         epsilon: the loss of all labels in sequence, pure.
+        by_votes: their loss by the votes, where it was told.
     """
 
     labels: npt.NDArray[Any]
     gamma: Fraction
     teachers: int
     epsilon: Fraction
+    by_votes: ToldLoss | None = None
 
     def loss(self, delta: Number = "1e-5") -> float:
         """The epsilon at a delta, by moments; it depends on no vote."""
@@ -63,6 +66,8 @@ def pate(
     classes: Sequence[Any],
     teachers: int = 100,
     gamma: Number = "0.05",
+    tell: Number | None = None,
+    delta: Number = "1e-5",
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> Labels:
@@ -75,6 +80,9 @@ def pate(
         classes: all labels, in an order fixed without the data; rows with other labels are left out.
         teachers: how many; more of them make votes clearer and each of them weaker.
         gamma: the noise on a vote has scale 1/gamma; a label costs 2 gamma.
+        tell: an epsilon for telling the loss by the votes (`VoteLoss`), which is far smaller where teachers agree; it
+            is charged, too. By default it stays unknown.
+        delta: at which that is told.
         jobs: how many teachers learn at once, as for joblib.
         progress: called with the teachers that have voted and those there are.
 
@@ -82,7 +90,7 @@ def pate(
         InvalidParameter: an argument does not fit. Nothing was charged.
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
-    Privacy: 2 gamma for each public row, pure epsilon, in sequence (`NoisyLabels`). `Labels.loss` tells the
+    Privacy: 2 gamma for each public row, pure epsilon, in sequence (`NoisyLabels`), and `tell`. `Labels.loss` tells the
     smaller epsilon at a delta; the ledger charges the sum. The same people, public rows, classifier and parameters are
     answered from the ledger again, for nothing.
 
@@ -99,9 +107,13 @@ def pate(
     see_fitting(people, rows, classes)
     count = read_count(teachers, "teachers", "Give how many teachers there are.")
     noise = NoisyLabels(epsilon_of(2 * rate), len(rows))
+    teller = None if tell is None else VoteLoss(tell, rate, len(rows), count, delta)
     places = places_of(people.labels, classes)
+    uses = {"labels": Use(noise, people.neighbours, len(rows) * len(classes))}
+    if teller is not None:
+        uses["loss"] = Use(teller, people.neighbours, len(rows) * len(classes))
 
-    def compute(draw: Draw) -> npt.NDArray[np.int64]:
+    def compute(draw: Draw) -> list[npt.NDArray[np.int64]]:
         ballot = votes(
             classifier,
             people.features,
@@ -113,21 +125,26 @@ def pate(
             jobs,
             progress,
         )
-        named: npt.NDArray[np.int64] = draw("labels", ballot)
-        return named
+        return [draw(use, ballot) for use in uses]
 
-    def answered(named: Sequence[int]) -> Labels:
-        return Labels(np.array([classes[at] for at in named]), rate, count, noise.loss)
+    def answered(named: Sequence[int], told: Sequence[int] = ()) -> Labels:
+        by_votes = None if teller is None else teller.told(told)
+        return Labels(np.array([classes[at] for at in named]), rate, count, noise.loss, by_votes)
 
-    plan: ReleasePlan[npt.NDArray[np.int64], Labels] = ReleasePlan(
-        question=question_of(people.version, rows, classifier, classes, count, rate),
+    plan: ReleasePlan[list[npt.NDArray[np.int64]], Labels] = ReleasePlan(
+        question=question_of(
+            people.version, rows, classifier, classes, count, (rate, teller) if teller else rate
+        ),
         words=f"PATE: {len(rows):,} labels by {count:,} teachers",
-        loss=Loss(noise.loss),
-        uses={"labels": Use(noise, people.neighbours, len(rows) * len(classes))},
+        loss=Loss(noise.loss + (0 if teller is None else teller.loss)),
+        uses=uses,
         compute=compute,
-        answer=lambda named: (answered(named.tolist()), json.dumps(named.tolist()).encode()),
+        answer=lambda noisy: (
+            answered(*(one.tolist() for one in noisy)),
+            json.dumps([one.tolist() for one in noisy]).encode(),
+        ),
         size=8 * len(rows),
-        replay=lambda kept: answered(json.loads(kept)),
+        replay=lambda kept: answered(*json.loads(kept)),
     )
     return gate.release(plan, people.ledger, people.account)
 
