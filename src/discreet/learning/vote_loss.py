@@ -9,12 +9,13 @@ moment of order l of that label is at most (their theorem 3)
 and in any case 2 gamma^2 l (l + 1) and 2 gamma l. Moments add up over the rows to F, and the loss at a delta is
 (F + ln(1/delta))/l.
 
-One person moves one vote in each row, so that u = -ln(S)/gamma moves by at most 2, and t, the whole part of the computed u, by at most 3. A row costs A(t), which never rises. At distance k the sum F of a data set moves by at most the
-sum over rows of the largest A(b - 3) - A(b) for b from t - 3 k to t + 3 k + 3; that is a bound L(k) on the local
+One person moves one vote in each row, so that u = -ln(S)/gamma moves by at most 2, and t, the whole part of the
+computed u, by at most 3. A row costs A(t), which never rises. At distance k the sum F of a data set moves by at most
+the sum over rows of the largest A(b - 3) - A(b) for b from t - 3 k to t + 3 k + 3; that is a bound L(k) on the local
 sensitivity there, and L(k) is at most L(k + 1) of a neighbour. So max over k of L(k) r^k, for r = e^-beta or above, is
 beta-smooth (Nissim, Raskhodnikova and Smith 2007), and F gets Cauchy noise of it for half of epsilon, as in
-`mechanisms.numeric.smooth_cauchy`. Its logarithm moves by at most beta, and the other half tells
-it with Laplace noise.
+`mechanisms.numeric.smooth_cauchy`. Its logarithm moves by at most beta, and the other half tells it with Laplace
+noise.
 """
 
 from __future__ import annotations
