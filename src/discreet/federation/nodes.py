@@ -5,7 +5,7 @@ Privacy: the integers are a release of the node, charged by its gate to its own 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -154,16 +154,21 @@ class LocalNode:
         return _paid(self.session, question)
 
 
+def _apart(question: Question) -> Question:
+    """The question with each group measured by itself: windows over series would not add up over nodes."""
+    return replace(question, apart=True)
+
+
 @asked
 def _planned(session: Session, question: Question) -> QueryPlan:
-    return session._queries.planned(question)
+    return session._queries.planned(_apart(question))
 
 
 @asked
 def offered(session: Session, question: Question) -> Offer:
     """The offer of a session; see `Node.offer`."""
     queries = session._queries
-    plan = queries.planned(question)
+    plan = queries.planned(_apart(question))
     see_addable(plan)
     queries.rehearse(plan)
     return Offer(identity(plan.whole, SPELLING), _price(session, plan), declared(session))
@@ -201,7 +206,7 @@ def given(session: AnalystSession, question: Question) -> Integers:
     Raises:
         QueryRefused: the ledger keeps none, the analyst has not paid for them, or they do not add up over nodes.
     """
-    plan = session._kept.planned(question)
+    plan = session._kept.planned(_apart(question))
     see_addable(plan)
     if session._account.owes(session._kept.identity(plan)):
         raise QueryRefused("These integers were never given to you.", "Ask the question, which is charged.")
@@ -211,7 +216,7 @@ def given(session: AnalystSession, question: Question) -> Integers:
 def _released(queries: Queries, question: Question) -> Integers:
     from discreet.sql.finish.serialisation import pack, unpack
 
-    plan = queries.planned(question)
+    plan = queries.planned(_apart(question))
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
         return queries.run(plan.whole, draw)

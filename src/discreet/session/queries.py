@@ -125,7 +125,7 @@ class Queries:
             question.epsilon,
             lambda: self._diagnosed(
                 make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
-                          self._known, question.intervals, self._gaussian),
+                          self._known, question.intervals, self._gaussian, not question.apart),
                 question.epsilon - asked,
             ),
             lambda plan: plan.whole,

@@ -31,6 +31,8 @@ class Question:
         split: how many times its usual share of epsilon a column gets.
         intervals: whether quantiles spend a part of epsilon on theirs.
         diagnose: the share of epsilon that measures how much is cut off; 0 for none.
+        apart: whether each group is measured by itself, though sums of groups are asked for. Nobody asks for this; it
+            is how the groups of several nodes add up.
     """
 
     text: str
@@ -42,6 +44,7 @@ class Question:
     split: Emphasis = ()
     intervals: bool = True
     diagnose: Fraction = Fraction(0)
+    apart: bool = False
 
     @classmethod
     def read(

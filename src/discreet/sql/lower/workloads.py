@@ -19,6 +19,7 @@ from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.ranged import Ranged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -46,15 +47,24 @@ def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> l
     Raises:
         EngineError: the engine failed; the charge stays.
     """
-    exact = exact_integers(workload.finest, engine, salt).reshape(*workload.sizes, -1)
+    exact = exact_integers(workload.finest, engine, salt)
     noisy = []
     for keys, marginal in workload.marginals:
-        entries = summed(exact, keys).reshape(marginal.cells, -1)
+        if workload.series is not None:
+            entries = windows(exact, workload.series)
+        else:
+            entries = summed(exact.reshape(*workload.sizes, -1), keys).reshape(marginal.cells, -1)
         for index, part in enumerate(columns(marginal.measures)):
             for here, _ in blocks(EVERY, marginal.cells):
                 entries[here, part] = draw(use_of(marginal, index), entries[here, part])
         noisy.append(NoisyIntegers(marginal, entries))
     return noisy
+
+
+def windows(table: Integers, series: Ranged) -> Integers:
+    """The weighted sums of each series: int64 (groups, integers) -> (others times nodes, integers)."""
+    found = np.moveaxis(series.factors.measured(series.in_order(table)), -1, -2)
+    return np.array(found.reshape(-1, table.shape[1]), order="C")
 
 
 def summed(table: Integers, keys: Keys) -> Integers:
@@ -86,8 +96,12 @@ def _estimated(
     workload: Workload, known: Mapping[str, NoisyIntegers], tables: Sequence[PlannedRelease]
 ) -> dict[str, NoisyIntegers]:
     """The tables of a workload from its noisy marginals."""
+    if workload.series is not None:
+        return {
+            tables[0].name: _from_windows(workload.series, known[workload.marginals[0][1].name], tables[0])
+        }
     first = tables[0].estimated
-    assert first is not None
+    assert isinstance(first, Estimated)
     every = tuple(range(len(workload.sizes)))
     measured = {
         keys: known[marginal.name].entries.reshape(*_of(workload.sizes, keys), -1)
@@ -100,11 +114,23 @@ def _estimated(
     out = {}
     for table in tables:
         own = table.estimated
-        assert own is not None
+        assert isinstance(own, Estimated)
         sums = summed(whole, tuple(held.index(key) for key in own.keys))
         entries = np.asfortranarray(own.shown(sums).reshape(table.cells, -1))
         out[table.name] = NoisyIntegers(table, entries, places=places)
     return out
+
+
+def _from_windows(series: Ranged, noisy: NoisyIntegers, table: PlannedRelease) -> NoisyIntegers:
+    """The groups of a series from its noisy windows, in whole steps."""
+    count = noisy.entries.shape[1]
+    nodes = noisy.entries.reshape(*series.others, series.factors.nodes, count).astype(np.float64)
+    found = series.as_groups(series.factors.estimate(np.moveaxis(nodes, -2, -1)))
+    places = tuple(series.bits(index) for index in range(len(table.measures)))
+    for part, bits in zip(columns(table.measures), places, strict=True):
+        steps = np.rint(found[:, part] * 2.0**bits)
+        found[:, part] = np.clip(steps, -float(SATURATE), float(SATURATE))
+    return NoisyIntegers(table, np.asfortranarray(found.astype(np.int64)), places=places)
 
 
 def _joint(
@@ -138,6 +164,8 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
         return release.recalled.drawn(measure, (draws, release.cells, release.measures[measure].entries))
     estimated = release.estimated
+    if isinstance(estimated, Ranged):
+        return estimated.again(measure, release.measures[measure].entries, draws, seed)
     assert estimated is not None
     model, entries = estimated.strategy.measured, release.measures[measure].entries
     noise = {}
