@@ -173,10 +173,7 @@ def _column(node: exp.Column, sources: Mapping[str, _Columns]) -> _Column:
 
 def _aggregates(node: exp.Expr) -> bool:
     """Whether an item adds up rows, not within a window."""
-    return any(
-        isinstance(one, exp.AggFunc) and not isinstance(one.parent, exp.Window | exp.Filter)
-        for one in node.find_all(exp.AggFunc)
-    )
+    return any(not isinstance(one.parent, exp.Window | exp.Filter) for one in node.find_all(exp.AggFunc))
 
 
 def _outside(node: exp.Expr, framed: Callable[[exp.Window], bool]) -> Iterator[exp.Expr]:
@@ -195,7 +192,7 @@ def _spelled(window: exp.Window, select: exp.Select) -> tuple[exp.Expr | None, e
     order, spec = window.args.get("order"), window.args.get("spec")
     name: exp.Expr | None = window.args.get("alias")
     for other in select.args.get("windows") or []:
-        if name is not None and other.name.lower() == name.name.lower():
+        if name and other.name.lower() == name.name.lower():
             order, spec = order or other.args.get("order"), spec or other.args.get("spec")
     return order, spec
 
