@@ -149,11 +149,15 @@ class Answered(Asked):
         confidence: of the intervals.
         simultaneous: whether all together have it.
         split: how columns share epsilon.
+        nonnegative: whether no number is shown below zero that cannot be.
+        integers: whether all counts are whole.
     """
 
     confidence: opt.Confidence = 0.95
     simultaneous: opt.Simultaneous = False
     split: opt.Split = None
+    nonnegative: opt.Nonnegative = False
+    integers: opt.Integers = False
 
     def keywords(self, place: Place) -> dict[str, Any]:
         """The keyword arguments of `Session.sql`, `write` and `preview`."""
@@ -164,5 +168,7 @@ class Answered(Asked):
             "delta": self.delta,
             "max_rows": place.question_rows,
             "max_groups": self.max_groups,
+            "nonnegative": self.nonnegative,
+            "integers": self.integers,
             "split": dict(opt.read_pair(one, "--split") for one in self.split or ()),
         }

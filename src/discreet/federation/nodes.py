@@ -147,15 +147,15 @@ class LocalNode:
 
     def offer(self, question: Question) -> Offer:
         """As `Node` has it."""
-        return offered(self.session, question)
+        return offered(self.session, _apart(question))
 
     def ask(self, question: Question) -> Paid:
         """As `Node` has it."""
-        return _paid(self.session, question)
+        return _paid(self.session, _apart(question))
 
 
 def _apart(question: Question) -> Question:
-    """The question with each group measured by itself: windows over series would not add up over nodes."""
+    """The question with each group measured by itself, as windows over series are told by no name of a group."""
     return replace(question, apart=True)
 
 
@@ -168,7 +168,7 @@ def _planned(session: Session, question: Question) -> QueryPlan:
 def offered(session: Session, question: Question) -> Offer:
     """The offer of a session; see `Node.offer`."""
     queries = session._queries
-    plan = queries.planned(_apart(question))
+    plan = queries.planned(question)
     see_addable(plan)
     queries.rehearse(plan)
     return Offer(identity(plan.whole, SPELLING), _price(session, plan), declared(session))
@@ -206,7 +206,7 @@ def given(session: AnalystSession, question: Question) -> Integers:
     Raises:
         QueryRefused: the ledger keeps none, the analyst has not paid for them, or they do not add up over nodes.
     """
-    plan = session._kept.planned(_apart(question))
+    plan = session._kept.planned(question)
     see_addable(plan)
     if session._account.owes(session._kept.identity(plan)):
         raise QueryRefused("These integers were never given to you.", "Ask the question, which is charged.")
@@ -216,7 +216,7 @@ def given(session: AnalystSession, question: Question) -> Integers:
 def _released(queries: Queries, question: Question) -> Integers:
     from discreet.sql.finish.serialisation import pack, unpack
 
-    plan = queries.planned(_apart(question))
+    plan = queries.planned(question)
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
         return queries.run(plan.whole, draw)

@@ -76,6 +76,8 @@ class WorkloadSession(OpenSession):
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
         intervals: bool = True,
+        nonnegative: bool = False,
+        integers: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> Answers:
         """Answer several questions as one.
@@ -94,6 +96,8 @@ class WorkloadSession(OpenSession):
             max_groups: as for `sql`.
             max_rows_per_group: as for `sql`.
             intervals: as for `sql`.
+            nonnegative: as for `sql`; totals stay the sums of their parts.
+            integers: as for `sql`; totals stay the sums of their parts.
             progress: as for `sql`.
 
         Raises:
@@ -119,8 +123,8 @@ class WorkloadSession(OpenSession):
             see_text(text)
         question = Question.read("; ".join(named.values()), epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
-                                 intervals=intervals)  # fmt: skip
-        whole, each = self._queries.plan_together(list(named.values()), question)
+                                 intervals=intervals, nonnegative=nonnegative, integers=integers)  # fmt: skip
+        whole, each = planned(self._queries, list(named.values()), question)
         with shown_progress(progress) as say:
             releases = answered(self._queries, question, whole, each, say)
         replayed = bool(whole.releases) and all(one.replayed for one in releases if one.epsilon)
@@ -134,6 +138,12 @@ def _named(queries: object) -> dict[str, str]:
             f"A workload has from 1 to {MOST} questions by name.", 'Write {"total": "SELECT …", …}.'
         )
     return named
+
+
+def planned(queries: Queries, texts: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
+    """The plan of some questions together, and that of each, with their numbers shown as asked."""
+    whole, each = queries.plan_together(texts, question)
+    return whole.shaped(question.shaping), [one.shaped(question.shaping) for one in each]
 
 
 def answered(
@@ -153,16 +163,18 @@ def answered(
         say: takes words on the progress.
     """
     from discreet.sql.finish.serialisation import pack, unpack
+    from discreet.sql.finish.shaping import shaped
     from discreet.sql.intervals.row_mapping import follows
     from discreet.sql.lower.workloads import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
         tables = {table.plan.name: table for table in tables_of(whole, noisy)}
+        shown = {one.plan.name: one for one in shaped(whole, noisy, list(tables.values())) or tables.values()}
         paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
         out = []
         for plan in each:
-            own = [tables[release.name] for release in plan.releases]
-            release = queries.finish(plan, own, *question.level)
+            own, seen = ([given[one.name] for one in plan.releases] for given in (tables, shown))
+            release = queries.finish(plan, own, *question.level, seen if whole.shaping else None)
             if own:
                 release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
             out.append(release)
@@ -175,14 +187,18 @@ def answered(
     def made(noisy: list[NoisyIntegers]) -> tuple[list[Release], io.BytesIO]:
         say("finishing the answers")
         releases = finished(noisy)
-        formulas = all(follows(plan) for plan in each if plan.releases)
+        formulas = bool(whole.shaping) or all(follows(plan) for plan in each if plan.releases)
         return releases, io.BytesIO(pack(releases[0], noisy, formulas, releases[1:]))
 
     def again(kept: bytes) -> list[Release]:
         stored = unpack(kept, whole)
         before = [] if stored.answer is None else [stored.answer, *stored.beside]
         # Intervals that are drawn differ each time, so the same words have the answer that was shown.
-        same = {one.question: one for one in before if (one.confidence, one.simultaneous) == question.level}
+        same = {
+            one.question: one
+            for one in before
+            if not whole.shaping and (one.confidence, one.simultaneous) == question.level
+        }
         return [
             replace(
                 same.get(plan.text, release),

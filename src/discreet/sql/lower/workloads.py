@@ -5,8 +5,8 @@ All estimates are marginals of one table of whole steps, so that every total is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
 from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.ranged import Ranged
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
+Shape: TypeAlias = Callable[[Sequence[AnyMeasure], "Integers", Sequence[int]], "Integers"]
+"""Of measures, cells (series, cells, integers) and their binary places the cells that are shown."""
 HALF = 31
 """Sums are taken of the lower and the upper bits by themselves, so that none wraps."""
 
@@ -79,8 +81,15 @@ def summed(table: Integers, keys: Keys) -> Integers:
     return np.asarray(np.where(high > inside, SATURATE, np.where(high < inside, -SATURATE, out)))
 
 
-def tables_of(plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[NoisyIntegers]:
+def tables_of(
+    plan: QueryPlan, noisy: Sequence[NoisyIntegers], shape: Shape | None = None
+) -> list[NoisyIntegers]:
     """The noisy tables of a plan, from the noisy integers that were measured; tables that are given stay.
+
+    Args:
+        plan: of the question.
+        noisy: what was measured.
+        shape: shapes the cells that the tables of a workload are sums of.
 
     Privacy: reads noisy integers only, so it is post-processing (Dwork and Roth 2014, proposition 2.1).
     """
@@ -88,17 +97,22 @@ def tables_of(plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[NoisyInte
     plans = {release.name: release for release in plan.releases}
     for workload in plan.workloads:
         if not known.keys() >= set(workload.tables):
-            known.update(_estimated(workload, known, [plans[name] for name in workload.tables]))
+            known.update(_estimated(workload, known, [plans[name] for name in workload.tables], shape))
     return [known[release.name] for release in plan.releases]
 
 
 def _estimated(
-    workload: Workload, known: Mapping[str, NoisyIntegers], tables: Sequence[PlannedRelease]
+    workload: Workload,
+    known: Mapping[str, NoisyIntegers],
+    tables: Sequence[PlannedRelease],
+    shape: Shape | None,
 ) -> dict[str, NoisyIntegers]:
     """The tables of a workload from its noisy marginals."""
     if workload.series is not None:
         return {
-            tables[0].name: _from_windows(workload.series, known[workload.marginals[0][1].name], tables[0])
+            tables[0].name: _from_windows(
+                workload.series, known[workload.marginals[0][1].name], tables[0], shape
+            )
         }
     first = tables[0].estimated
     assert isinstance(first, Estimated)
@@ -111,6 +125,10 @@ def _estimated(
     held, whole = next(iter(measured.items()))
     if len(measured) > 1 or held != every:
         held, whole = every, _joint(measured, first, workload, places)
+    if shape is not None:
+        used = places if held == every else (0,) * len(places)
+        flat = whole.reshape(1, -1, whole.shape[-1])
+        whole = shape(workload.finest.measures, flat, used).reshape(whole.shape)
     out = {}
     for table in tables:
         own = table.estimated
@@ -121,7 +139,9 @@ def _estimated(
     return out
 
 
-def _from_windows(series: Ranged, noisy: NoisyIntegers, table: PlannedRelease) -> NoisyIntegers:
+def _from_windows(
+    series: Ranged, noisy: NoisyIntegers, table: PlannedRelease, shape: Shape | None = None
+) -> NoisyIntegers:
     """The groups of a series from its noisy windows, in whole steps."""
     count = noisy.entries.shape[1]
     nodes = noisy.entries.reshape(*series.others, series.factors.nodes, count).astype(np.float64)
@@ -130,7 +150,12 @@ def _from_windows(series: Ranged, noisy: NoisyIntegers, table: PlannedRelease) -
     for part, bits in zip(columns(table.measures), places, strict=True):
         steps = np.rint(found[:, part] * 2.0**bits)
         found[:, part] = np.clip(steps, -float(SATURATE), float(SATURATE))
-    return NoisyIntegers(table, np.asfortranarray(found.astype(np.int64)), places=places)
+    entries = found.astype(np.int64)
+    if shape is not None:
+        inner = np.moveaxis(series.in_order(entries), -2, -1)
+        one = shape(table.measures, inner.reshape(-1, *inner.shape[-2:]), places).reshape(inner.shape)
+        entries = series.as_groups(np.moveaxis(one, -1, -2))
+    return NoisyIntegers(table, np.asfortranarray(entries), places=places)
 
 
 def _joint(

@@ -22,6 +22,7 @@ from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.recalled import Recalled
+from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.ranged import Ranged
 
@@ -41,12 +42,14 @@ class Aggregate:
         quantity: as the table of aggregates names it (`functions.aggregates`).
         whole: whether the answer is an integer.
         sql: as the analyst wrote it.
+        counts: whether it would be whole if its table were measured by itself.
     """
 
     measure: int
     quantity: str
     whole: bool
     sql: str
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -283,6 +286,7 @@ class QueryPlan:
         workloads: those of them that are estimated together.
         cut_off: the measurements of the rows and values that caps and bounds cut off.
         gaussian: the delta of its Gaussian noise; 0 where it has none.
+        shaping: how its numbers are shown.
     """
 
     text: str
@@ -292,6 +296,19 @@ class QueryPlan:
     workloads: tuple[Workload, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
     gaussian: Fraction = Fraction(0)
+    shaping: Shaping = NO_SHAPING
+
+    def shaped(self, how: Shaping) -> QueryPlan:
+        """The same plan with its numbers shown in another shape: counts are whole for all tables then, or as here."""
+        if not how:
+            return self
+        tables = self.releases
+        if how.integers:
+            tables = tuple(
+                replace(t, aggregates=tuple(replace(a, whole=a.whole or a.counts) for a in t.aggregates))
+                for t in tables
+            )
+        return replace(self, releases=tables, shaping=how)
 
     @cached_property
     def whole(self) -> QueryPlan:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class Ranged:
         own = table.reshape(*self.sizes, -1)
         return np.moveaxis(own, self.axis, -1)[..., list(self.order)]
 
-    def as_groups(self, series: Floats) -> Floats:
+    def as_groups(self, series: NDArray[Any]) -> NDArray[Any]:
         """The reverse: (…, *others, integers, values) -> (…, groups, integers)."""
         back = np.empty_like(series)
         back[..., list(self.order)] = series

@@ -75,7 +75,9 @@ def series_of(
     scales = tuple(finest.scale(index) for index in range(len(finest.measures)))
     law = Ranged(matrix, families, sizes, axis, order, scales)
     table = replace(
-        finest, aggregates=tuple(replace(one, whole=False) for one in finest.aggregates), estimated=law
+        finest,
+        aggregates=tuple(replace(one, whole=False, counts=one.whole) for one in finest.aggregates),
+        estimated=law,
     )
     others = tuple(key for index, key in enumerate(release.keys) if index not in axes[axis])
     nodes = ks.Key(Column("window", Type.INTEGER, Span()), tuple(range(matrix.nodes)))
