@@ -89,6 +89,10 @@ LedgerPlace = Annotated[
         help="Where the budget is kept, instead of beside it: a file, or postgresql://…",
     ),
 ]
+MaxRowsPerGroup = Annotated[
+    int | None,
+    typer.Option("--max-rows-per-group", metavar="N", help="Rows of a unit that count in one group."),
+]
 Nonnegative = Annotated[
     bool, typer.Option("--nonnegative", help="Show no count below zero; it has a bias, which the notes say.")
 ]
