@@ -3,8 +3,8 @@
 Root mean squares over all totals at epsilon 1, of a count where each row is a unit. The best found is a search over all
 matrices of the form [D; C] with columns of norm one and as many rows of C as ours has, at most 32 (p-identity; McKenna,
 Miklau, Hay and Machanavajjhala 2018), by L-BFGS (SciPy) with exact derivatives, from a random start. The bound is that
-of matrices with columns of length one in L2, which have no less of it in L1: for every matrix A whose columns have such a
-length, the error is at least the sum of the singular values of W over the root of T (Li and Miklau 2013).
+of matrices with columns of length one in L2, which have no less of it in L1: for every matrix A whose columns have such
+a length, the error is at least the sum of the singular values of W over the root of T (Li and Miklau 2013).
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ def lines(sizes: tuple[int, ...] = (48, 100, 365, 1000, 3650)) -> Iterator[Line]
         seconds = time.process_time() - start
         assert found is not None
         own, naive = math.sqrt(found.variance(RUNNING)), math.sqrt(single(size).variance(RUNNING))
-        label = f"running total of {size:,} days: error {own:.3g}, {naive:.3g} by single days, {bound(size):.3g} the bound"
+        label = f"running total of {size:,} days: error {own:.3g}, {naive:.3g} by single days"
+        label += f", {bound(size):.3g} the bound"
         best = searched(size, min(32, len(found.hats) + 2)) if size <= SEARCHED else FOUND.get(size)
         if size <= 365:
             label += f", {tree(size, 2):.3g} a binary tree, {blocks(size):.3g} the best blocks"

@@ -91,7 +91,7 @@ def preview_together(
         budget: of the data set.
 
     Returns:
-        The preview of each, with the cost of all, and the words on what is measured together.
+        The preview of each, with the cost of all, and the words on the tables that are measured together.
     """
     for plan in each:
         queries.rehearse(plan)

@@ -259,22 +259,10 @@ def answered(
         say: takes words on the progress.
     """
     from discreet.sql.finish.serialisation import pack, unpack
-    from discreet.sql.finish.shaping import shaped
     from discreet.sql.intervals.row_mapping import follows
-    from discreet.sql.lower.workloads import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
-        tables = {table.plan.name: table for table in tables_of(whole, noisy)}
-        shown = {one.plan.name: one for one in shaped(whole, noisy, list(tables.values())) or tables.values()}
-        paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
-        out = []
-        for plan in each:
-            own, seen = ([given[one.name] for one in plan.releases] for given in (tables, shown))
-            release = queries.finish(plan, own, *question.level, seen if whole.shaping else None)
-            if own:
-                release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
-            out.append(release)
-        return out
+        return _finished(queries, question, whole, each, noisy)
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
         say("reading the data")
@@ -311,3 +299,27 @@ def answered(
         return finished([])
     asked = queries.release_plan(question, whole, compute, made, again, partial(pack, None))
     return gate.release(replace(asked, rehearse=lambda: None), queries.ledger, queries.account)
+
+
+def _finished(
+    queries: Queries,
+    question: Question,
+    whole: QueryPlan,
+    each: Sequence[QueryPlan],
+    noisy: list[NoisyIntegers],
+) -> list[Release]:
+    """The answers that noisy integers give."""
+    from discreet.sql.finish.shaping import shaped
+    from discreet.sql.lower.workloads import tables_of
+
+    tables = {table.plan.name: table for table in tables_of(whole, noisy)}
+    shown = {one.plan.name: one for one in shaped(whole, noisy, list(tables.values())) or tables.values()}
+    paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
+    out = []
+    for plan in each:
+        own, seen = ([given[one.name] for one in plan.releases] for given in (tables, shown))
+        release = queries.finish(plan, own, *question.level, seen if whole.shaping else None)
+        if own:
+            release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
+        out.append(release)
+    return out

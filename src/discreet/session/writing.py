@@ -89,7 +89,7 @@ def written(queries: Queries, question: Question, target: Target, say: Say) -> W
         )
     if plan.shaping.nonnegative:
         raise InvalidParameter(
-            "An answer of so many groups is written block by block, and each number as it was released.",
+            "An answer of so many groups is written block by block, and each number without a change.",
             "Leave nonnegative out, and raise the numbers below zero where you read the file.",
         )
     if question.simultaneous and not in_groups(plan):

@@ -8,6 +8,7 @@ import pytest
 from tests.inside import plan_of
 from tests.sql.plan.workloads.test_together import CUBE, protect
 
+from discreet.sql.lower.identity import identity
 from discreet.sql.plan.shaping import Shaping
 
 
@@ -34,6 +35,6 @@ def test_a_plan_is_the_same_but_for_whole_counts() -> None:
         plan_of(session, CUBE, Fraction(1), shaping=how) for how in (Shaping(), Shaping(True, True))
     )
     assert plain.measured == shaped.measured
-    assert session._queries.identity(plain) == session._queries.identity(shaped)
+    assert identity(plain, "duckdb") == identity(shaped, "duckdb")
     assert all(one.whole for table in shaped.releases for one in table.aggregates)
     assert not all(one.whole for table in plain.releases for one in table.aggregates)

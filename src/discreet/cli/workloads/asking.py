@@ -15,9 +15,9 @@ from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.terminal.signals import stoppable
+from discreet.cli.terminal.sink import Sink
 
 if TYPE_CHECKING:
-    from discreet.cli.commands.query import Sink
     from discreet.session.workloads import Answers
 
 FILE_NAME = re.compile(r"[^\w-]+")

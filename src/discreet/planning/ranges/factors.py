@@ -46,7 +46,7 @@ BLOCK = 512
 
 @dataclass(frozen=True)
 class Factors:
-    """A matrix B, and what follows from it.
+    """A matrix B with its estimates and their errors.
 
     Attributes:
         size: how many values there are.

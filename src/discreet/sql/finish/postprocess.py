@@ -65,7 +65,7 @@ def finish(
         public: the public tables.
         confidence: of the intervals.
         together: whether all intervals together have it, instead of each by itself.
-        shown: the noisy integers as they are shown, where they were shaped; the intervals are of those released.
+        shown: the noisy integers in the shape that was asked for, if any; the intervals are of those released.
 
     Privacy: reads released and public numbers only, so it costs nothing (Dwork and Roth 2014, proposition 2.1).
 
@@ -249,7 +249,7 @@ def around(own: Floats, ends: Interval) -> Interval:
 
 
 def _around_shown(values: pa.Table, name: str, ends: Callable[[], Interval]) -> Interval:
-    """The interval of a number as it was released, so far as it must reach to the one that is shown."""
+    """The interval of a released number, stretched so that it reaches to the one that is shown."""
     return ordered(values, name, ends())
 
 

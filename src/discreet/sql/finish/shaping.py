@@ -42,12 +42,12 @@ EXACT = 2.0**52
 def shaped(
     plan: QueryPlan, measured: Sequence[NoisyIntegers], tables: Sequence[NoisyIntegers]
 ) -> list[NoisyIntegers] | None:
-    """The tables of a plan as they are shown; None where they are shown as they were released.
+    """The tables of a plan in the shape that was asked for; None where none was.
 
     Args:
         plan: of the question.
-        measured: what was measured.
-        tables: as they were released.
+        measured: the integers of all that was measured.
+        tables: the released ones.
     """
     how = plan.shaping
     if not how:

@@ -88,7 +88,7 @@ def tables_of(
 
     Args:
         plan: of the question.
-        noisy: what was measured.
+        noisy: the integers of all that was measured.
         shape: shapes the cells that the tables of a workload are sums of.
 
     Privacy: reads noisy integers only, so it is post-processing (Dwork and Roth 2014, proposition 2.1).

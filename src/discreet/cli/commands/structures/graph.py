@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.commands.query import Sink
+from discreet.cli.terminal.sink import Sink
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import source_of
 from discreet.cli.progress import Progress

@@ -35,7 +35,7 @@ class Ranged:
     """How a table is estimated.
 
     Attributes:
-        factors: what is measured of each series.
+        factors: the sums that are measured of each series.
         families: the sums for which it was chosen.
         sizes: how many values each axis of its keys has, in its own order.
         axis: which of these is ordered.

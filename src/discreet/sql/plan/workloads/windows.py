@@ -1,7 +1,7 @@
 """Which sums over an ordered key a statement asks for above a noisy table: running totals, moving sums, single groups.
 
-This decides what is measured, and nothing else: a form that is not recognised here is answered as rightly, with more
-noise than it could have.
+It decides which sums are measured, and nothing else: a form that is not recognised here is answered as rightly, with
+more noise than it could have.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class _Reader:
             elif isinstance(column, exp.Column):
                 noisy |= _column(column, sources).noisy
         if grouped and noisy:
-            self.single = True  # what a GROUP BY above makes of them is not looked into
+            self.single = True  # nobody looks into a GROUP BY above them
         return _Column(noisy=noisy)
 
     def _framed(self, window: exp.Window, select: exp.Select, sources: Mapping[str, _Columns]) -> bool:
