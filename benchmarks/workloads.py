@@ -3,7 +3,7 @@
 Ten workloads: two with known numbers, eight like those of a census, of up to 10^7 cells. The error is the geometric
 mean, over the tables, of the standard deviation of a cell at epsilon 1. The other search is sequential quadratic
 programming (SciPy) with exact derivatives from many starts, ours among them: for Laplace noise the problem is not
-convex, and nothing proves an optimum.
+convex, and nothing proves an optimum. Running totals follow (`running_totals`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import running_totals
 from benchmarks.line import Line
 from discreet.planning.marginal_shares import Strategy, _candidates, _Problem, strategy
 from discreet.planning.marginals import Keys, cells, every_set
@@ -60,6 +61,7 @@ def lines() -> Iterator[Line]:
         label = f"{name}, {number:,} cells: error {own:.3g}, {apart:.3g} apart, {best:.3g} the best found"
         target = f"{ratio:.3f}, at most {WITHIN}"
         yield Line(label, seconds, "", 0.0, ratio, target, ratio <= WITHIN and not worse)
+    yield from running_totals.lines()
 
 
 def error(variances: Any) -> float:

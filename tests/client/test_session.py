@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from collections.abc import Iterator
 from fractions import Fraction
 
 import pytest
 
 import discreet as dp
+from discreet.cli.commands import query as asking
+from discreet.cli.place import Answered
 from discreet.client import RemoteSession
+from discreet.client.transport import call
 from discreet.errors import BudgetExceeded, InvalidParameter, NotAllowed, QueryRefused, ServerError
 from discreet.ledger.terms import Terms
+from discreet.server import bodies
 from discreet.session.analyst import AnalystSession
+from discreet.sql.syntax.priced import NAMES
 from tests.server.conftest import COUNT, Running, run
 
 
@@ -113,3 +120,104 @@ def test_tables_and_questions_that_were_paid_for(far: RemoteSession) -> None:
     newest = far.releases()[0]
     assert (newest["epsilon"], newest["answered"]) == ("0.25", True)
     assert newest["asked"]["query"].startswith("SELECT county")
+
+
+WORKLOAD = {"all": "SELECT COUNT(*) AS n FROM visits", "by": f"{COUNT} ORDER BY n DESC"}
+
+
+def test_a_workload_is_the_same_far_and_near(far: RemoteSession, near: AnalystSession) -> None:
+    seen = far.preview_workload(WORKLOAD, "0.3")
+    assert dict(seen) == dict(near.preview_workload(WORKLOAD, "0.3"))
+    assert repr(seen) == repr(near.preview_workload(WORKLOAD, "0.3"))
+    spent = far.budget.spent
+    there = far.workload(WORKLOAD, "0.3", integers=True)
+    assert far.budget.spent == spent + Fraction(3, 10)
+    here = near.workload(WORKLOAD, "0.3", integers=True)
+    assert (there.replayed, here.replayed, there.epsilon) == (False, True, here.epsilon)
+    assert {name: one.to_arrow(False) for name, one in there.items()} == {
+        name: one.to_arrow(False) for name, one in here.items()
+    }
+    (asked,) = [one for one in far.releases() if "queries" in one["asked"]]
+    with pytest.raises(QueryRefused, match="workload"):
+        far.read(dict, call(far._address, "GET", f"{far._path()}/releases/{asked['key']}"))
+    with pytest.raises(InvalidParameter, match="one by one"):
+        far.mock().workload(WORKLOAD, 1)
+    with pytest.raises(InvalidParameter, match="by name"):
+        far.workload(["SELECT 1"], 1)  # type: ignore[arg-type]
+    with pytest.raises(QueryRefused, match="nothing"):
+        far.workload({"a": "SELECT nothing FROM visits"}, 1)
+
+
+def test_the_least_epsilon_for_an_error_is_charged(far: RemoteSession) -> None:
+    least = far.preview(COUNT, within={"n": 20}).epsilon
+    answer = far.sql(COUNT, within={"n": 20}, diagnose=None, nonnegative=True)
+    assert answer.epsilon == least
+    assert any("bias" in note for note in answer.notes)
+    with pytest.raises(InvalidParameter, match="either epsilon or within"):
+        far.sql(COUNT, 1, within={"n": 20})
+    with pytest.raises(InvalidParameter, match="invented"):
+        far.mock().sql(COUNT, within={"n": 20})
+
+
+# The options of a method that one of the faces does not have, each with the reason.
+HERE_ONLY = {
+    "progress": "words at each step do not cross a network",
+    "reuse": "an analyst sees no answer that was given to another",
+    "sql": "the SQL of the engine is for the steward",
+}
+NOT_SQL = {"confidence", "simultaneous"}  # of `explain`, whose body takes them as `sql` does, and drops them
+METHODS = ("sql", "preview", "explain", "workload", "preview_workload")
+
+
+def options(method: object) -> set[str]:
+    """The names of the parameters of a method."""
+    return set(inspect.signature(method).parameters) - {"self"}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_session_and_a_remote_one_take_the_same_options(name: str) -> None:
+    near, far = options(getattr(dp.Session, name)), options(getattr(RemoteSession, name))
+    assert near - set(HERE_ONLY) == far
+
+
+@pytest.mark.parametrize(
+    ("name", "body"),
+    [
+        ("sql", bodies.PricedQuestion), ("preview", bodies.PreviewQuestion), ("workload", bodies.Workload),
+        ("preview_workload", bodies.WorkloadLook), ("explain", bodies.ExplainQuestion),
+    ],
+)  # fmt: skip
+def test_a_body_takes_the_options_of_its_method(name: str, body: type[bodies.Body]) -> None:
+    found = set(body.model_fields) - (NOT_SQL if name == "explain" else set())
+    assert found == options(getattr(RemoteSession, name))
+
+
+def test_the_command_line_takes_the_options_of_a_question() -> None:
+    given = {field.name for field in dataclasses.fields(Answered)} | {
+        "epsilon",
+        "within",
+        "reuse",
+        "diagnose",
+    }
+    known = {"no_intervals": "intervals", "sql": "query"}
+    assert {known.get(name, name) for name in given} - {"file"} == options(dp.Session.sql) - {
+        "progress",
+        "max_rows",
+    }
+    assert {"epsilon", "within", "reuse", "diagnose"} <= options(asking.command)
+
+
+def test_the_text_of_a_question_takes_its_options() -> None:
+    numbers = {"epsilon", "delta", "confidence", "max_rows", "max_groups", "max_rows_per_group"}
+    assert set(NAMES.values()) - {"privacy_unit_column"} == numbers | {"nonnegative", "integers"}
+    assert numbers < options(dp.Session.sql)
+
+
+def test_an_option_that_one_face_lacks_is_seen() -> None:
+    """The planted fault: a session with one option more."""
+
+    class More(dp.Session):
+        def sql(self, query: str, epsilon: object = None, *, further: int = 1) -> object:  # type: ignore[override]
+            return further
+
+    assert options(More.sql) - set(HERE_ONLY) != options(RemoteSession.sql)

@@ -19,7 +19,7 @@ from discreet.ledger import Ledger, Loss, room
 from discreet.ledger.chain.entry import Entry
 from discreet.ledger.room import Room
 from discreet.ledger.sqlite.rows import SqlRows
-from discreet.session import queries
+from discreet.sql.finish import serialisation
 
 MAP = "SELECT a, b, COUNT(*) AS n, AVG(a) AS m FROM visits GROUP BY a, b"
 
@@ -75,7 +75,9 @@ def test_the_room_is_as_large_as_the_answer(session: dp.Session, monkeypatch: py
         "SELECT COUNT(*) AS n FROM visits",
     ):
         session.sql(sql, "1/7")
-        assert sizes[-1] <= queries.size_of(inside.plan_of(session, sql, dp.Budget(epsilon="1/7").epsilon))
+        assert sizes[-1] <= serialisation.size_of(
+            inside.plan_of(session, sql, dp.Budget(epsilon="1/7").epsilon)
+        )
 
 
 def test_it_is_really_there_until_it_is_given_back(tmp_path: Path) -> None:

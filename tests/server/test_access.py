@@ -17,6 +17,7 @@ ROLES = (NONE, NOBODY, READER, ANALYST, AUDITOR, STEWARD)
 """Without a token; an analyst without a budget; one who may only read; one who may ask; a steward who may only read."""
 
 QUESTION = {"query": COUNT, "epsilon": "0.01"}
+WORKLOAD = {"queries": {"n": COUNT}, "epsilon": "0.01"}
 EXPLAINED = {"query": COUNT, "epsilon": "0.01"}
 # By method and address: a body, and the status for each of ROLES.
 TABLE: dict[tuple[str, str], tuple[object, tuple[int, ...]]] = {
@@ -29,6 +30,8 @@ TABLE: dict[tuple[str, str], tuple[object, tuple[int, ...]]] = {
     ("POST", "/api/v1/datasets/{name}/explain"): (EXPLAINED, (401, 404, 200, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/mock"): ({**QUESTION, "rows": 100}, (401, 404, 200, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/query"): (QUESTION, (401, 404, 403, 200, 403, 403)),
+    ("POST", "/api/v1/datasets/{name}/workload"): (WORKLOAD, (401, 404, 403, 200, 403, 403)),
+    ("POST", "/api/v1/datasets/{name}/workload/preview"): (WORKLOAD, (401, 404, 200, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/offer"): (QUESTION, (401, 404, 403, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/integers"): (QUESTION, (401, 404, 403, 200, 403, 403)),
     ("POST", "/api/v1/datasets/{name}/questions"): (QUESTION, (401, 404, 403, 202, 403, 403)),

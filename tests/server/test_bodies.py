@@ -27,6 +27,8 @@ def test_keys_that_were_left_out_are_left_out() -> None:
         "confidence": 0.95,
         "simultaneous": False,
         "intervals": True,
+        "nonnegative": False,
+        "integers": False,
     }
     assert PreviewQuestion(query="q", within={"n": 1}).looked()["within"] == {"n": 1}
 

@@ -93,3 +93,21 @@ def test_found_groups_are_in_a_workload_too() -> None:
         assert answers["wards"].to_arrow()["ward"].to_pylist() == ["a", "b"]
         assert session.budget.spent == 20
         assert answers.delta == dp.Budget(epsilon=1, delta="1e-6").delta
+
+
+def test_a_preview_is_free_and_tells_the_errors_of_the_answers() -> None:
+    with protect() as session:
+        seen = session.preview_workload(QUESTIONS, epsilon="0.5")
+        assert session.budget.spent == 0
+        assert (list(seen), len(seen), seen.epsilon) == (list(QUESTIONS), len(QUESTIONS), Fraction(1, 2))
+        assert any("estimated from marginals" in line for line in seen.together)
+        assert "epsilon 0.5, all together" in repr(seen)
+        assert all(one.cost == Fraction(1, 2) for one in seen.values())
+        answers = session.workload(QUESTIONS, epsilon="0.5")
+        for name in ("all", "by sex", "by age"):
+            found = answers[name]
+            assert (found.high["n"][0].as_py() - found.low["n"][0].as_py()) / 2 == pytest.approx(
+                seen[name].errors["n"], rel=0.01
+            )
+        with pytest.raises(InvalidParameter, match="from 1 to 64"):
+            session.preview_workload({}, epsilon=1)

@@ -10,9 +10,9 @@ from typing import Any, get_type_hints
 
 ORDER = (
     "sql", "name", "epsilon", "within", "reuse", "policy", "file", "confidence", "simultaneous", "diagnose",
-    "no_intervals", "delta", "group_rows", "output", "as_json", "form", "picture", "engine_sql", "as_csv", "mock",
-    "formulas", "quiet", "server", "dataset", "source", "table", "unit", "max_rows", "max_groups", "split", "bounds",
-    "keys", "types", "budget", "ledger",
+    "no_intervals", "nonnegative", "integers", "delta", "group_rows", "output", "as_json", "form", "picture",
+    "engine_sql", "as_csv", "mock", "formulas", "quiet", "server", "dataset", "source", "table", "unit",
+    "max_rows", "max_groups", "max_rows_per_group", "split", "bounds", "keys", "types", "budget", "ledger",
 )  # fmt: skip
 """The order in which `--help` lists options, whichever group they are in; others follow in the order of the command."""
 

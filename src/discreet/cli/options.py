@@ -89,6 +89,19 @@ LedgerPlace = Annotated[
         help="Where the budget is kept, instead of beside it: a file, or postgresql://…",
     ),
 ]
+MaxRowsPerGroup = Annotated[
+    int | None,
+    typer.Option("--max-rows-per-group", metavar="N", help="Rows of a unit that count in one group."),
+]
+Nonnegative = Annotated[
+    bool, typer.Option("--nonnegative", help="Show no count below zero; it has a bias, which the notes say.")
+]
+Integers = Annotated[
+    bool,
+    typer.Option(
+        "--integers", help="Whole counts also where tables are estimated together; the notes say the bias."
+    ),
+]
 Confidence = Annotated[float, typer.Option("--confidence", metavar="P", help="Of the intervals.")]
 Simultaneous = Annotated[
     bool, typer.Option("--simultaneous", help="Intervals that hold all together, instead of each by itself.")

@@ -38,6 +38,13 @@ class Place:
         """The rows of a unit that count in this question; without a policy the session knows it already."""
         return None if self.source is not None else self.max_rows
 
+    def opened(self, mock: bool) -> Session:
+        """Its session, or one over invented data with its policy."""
+        if not mock:
+            return self.open()
+        with self.open() as real:
+            return real.mock()
+
     def open(self, describe: bool = False) -> Session:
         """Open the session; a missing option is bad usage.
 
@@ -127,6 +134,7 @@ class Asked:
         file: where it is read from instead.
         delta: allows groups to be found.
         max_groups: in how many groups a unit is counted.
+        max_rows_per_group: how many rows of a unit count in one group.
         no_intervals: whether quantiles spend nothing on theirs.
     """
 
@@ -134,6 +142,7 @@ class Asked:
     file: opt.SqlFile = None
     delta: opt.Delta = None
     max_groups: opt.MaxGroups = None
+    max_rows_per_group: opt.MaxRowsPerGroup = None
     no_intervals: opt.NoIntervals = False
 
     def text(self) -> str:
@@ -149,11 +158,15 @@ class Answered(Asked):
         confidence: of the intervals.
         simultaneous: whether all together have it.
         split: how columns share epsilon.
+        nonnegative: whether no number is shown below zero that cannot be.
+        integers: whether all counts are whole.
     """
 
     confidence: opt.Confidence = 0.95
     simultaneous: opt.Simultaneous = False
     split: opt.Split = None
+    nonnegative: opt.Nonnegative = False
+    integers: opt.Integers = False
 
     def keywords(self, place: Place) -> dict[str, Any]:
         """The keyword arguments of `Session.sql`, `write` and `preview`."""
@@ -164,5 +177,8 @@ class Answered(Asked):
             "delta": self.delta,
             "max_rows": place.question_rows,
             "max_groups": self.max_groups,
+            "max_rows_per_group": self.max_rows_per_group,
+            "nonnegative": self.nonnegative,
+            "integers": self.integers,
             "split": dict(opt.read_pair(one, "--split") for one in self.split or ()),
         }

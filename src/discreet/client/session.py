@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.client.node import RemoteNode
     from discreet.release.answer import Release
     from discreet.session.analyst import AnalystBudget
+    from discreet.session.workloads import Answers, WorkloadPreview
     from discreet.sql.inspect.explain import Explanation
     from discreet.sql.inspect.preview import Preview
 
@@ -89,9 +90,14 @@ class RemoteSession:
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
+        diagnose: Number | None = None,
+        nonnegative: bool = False,
+        integers: bool = False,
+        within: Mapping[str, Number] | None = None,
     ) -> Release:
         """Answer a question; see `Session.sql`.
 
@@ -101,8 +107,15 @@ class RemoteSession:
             ServerError: the server cannot be reached.
             Every other error of `Session.sql` is raised too.
         """
-        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
+        body = _asked(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows, max_groups=max_groups,
+                      max_rows_per_group=max_rows_per_group, split=split, simultaneous=simultaneous,
+                      intervals=intervals, diagnose=diagnose, nonnegative=nonnegative, integers=integers,
+                      within=within)  # fmt: skip
         if self._mock_rows is not None:
+            if within is not None:
+                raise InvalidParameter(
+                    "Questions about invented tables name their epsilon.", "Leave within out."
+                )
             return from_arrow(self.post("mock", {**body, "rows": self._mock_rows}, FORMS["arrow"][0]))
         return from_arrow(self.post("query", body, FORMS["arrow"][0]))
 
@@ -115,9 +128,14 @@ class RemoteSession:
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
+        diagnose: Number | None = None,
+        nonnegative: bool = False,
+        integers: bool = False,
+        within: Mapping[str, Number] | None = None,
     ) -> Submitted:
         """Ask a question, and fetch its answer later: `status()`, `cancel()` and `result()` of the question returned.
 
@@ -127,7 +145,10 @@ class RemoteSession:
         """
         if self._mock_rows is not None:
             raise InvalidParameter("Questions about invented tables are answered at once.", "Use sql.")
-        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
+        body = _asked(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows, max_groups=max_groups,
+                      max_rows_per_group=max_rows_per_group, split=split, simultaneous=simultaneous,
+                      intervals=intervals, diagnose=diagnose, nonnegative=nonnegative, integers=integers,
+                      within=within)  # fmt: skip
         key = self.read(lambda said: str(said["key"]), self.post("questions", body))
         return Submitted(self._address, self._path(), key)
 
@@ -145,16 +166,21 @@ class RemoteSession:
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
+        diagnose: Number | None = None,
+        nonnegative: bool = False,
+        integers: bool = False,
         group_rows: int = GROUP_ROWS,
     ) -> Preview:
         """Give the cost of a question and the errors of its answer; see `Session.preview`."""
-        body = _asked(query, epsilon, confidence, delta, max_rows, max_groups, split, simultaneous, intervals)
+        body = _asked(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows, max_groups=max_groups,
+                      max_rows_per_group=max_rows_per_group, split=split, simultaneous=simultaneous,
+                      intervals=intervals, diagnose=diagnose, nonnegative=nonnegative, integers=integers,
+                      within=within)  # fmt: skip
         body |= {"group_rows": group_rows}
-        if within is not None:
-            body["within"] = _numbers(within, "within")
         return self.read(wire.to_preview, self.post("preview", body))
 
     def explain(
@@ -165,12 +191,62 @@ class RemoteSession:
         delta: Number | None = None,
         max_rows: int | None = None,
         max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
         split: Mapping[str, Number] | None = None,
         intervals: bool = True,
     ) -> Explanation:
         """Show the plan of a question; see `Session.explain`."""
-        body = _asked(query, epsilon, 0.95, delta, max_rows, max_groups, split, False, intervals)
+        body = _asked(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups,
+                      max_rows_per_group=max_rows_per_group, split=split, intervals=intervals)  # fmt: skip
         return self.read(wire.to_explanation, self.post("explain", body))
+
+    def workload(
+        self,
+        queries: Mapping[str, str],
+        epsilon: Number,
+        *,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        intervals: bool = True,
+        nonnegative: bool = False,
+        integers: bool = False,
+    ) -> Answers:
+        """Answer several questions as one; see `Session.workload`.
+
+        Raises:
+            InvalidParameter: the tables are invented, where one question is asked at a time.
+            Every error of `sql` is raised too.
+        """
+        if self._mock_rows is not None:
+            raise InvalidParameter("Questions about invented tables are asked one by one.", "Use sql.")
+        body = _together(queries, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
+                         max_groups=max_groups, max_rows_per_group=max_rows_per_group, intervals=intervals,
+                         nonnegative=nonnegative, integers=integers)  # fmt: skip
+        return self.read(wire.to_answers, self.post("workload", body, FORMS["arrow"][0]))
+
+    def preview_workload(
+        self,
+        queries: Mapping[str, str],
+        epsilon: Number,
+        *,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        intervals: bool = True,
+        nonnegative: bool = False,
+        integers: bool = False,
+        group_rows: int = GROUP_ROWS,
+    ) -> WorkloadPreview:
+        """Give the cost of a workload and the errors of its answers; see `Session.preview_workload`."""
+        body = _together(queries, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
+                         max_groups=max_groups, max_rows_per_group=max_rows_per_group, intervals=intervals,
+                         nonnegative=nonnegative, integers=integers)  # fmt: skip
+        return self.read(wire.to_workload, self.post("workload/preview", {**body, "group_rows": group_rows}))
 
     def mock(self, rows: int = MOCK_ROWS) -> RemoteSession:
         """A session over invented tables on the server, in which every question is free; see `Session.mock`."""
@@ -239,23 +315,27 @@ class RemoteSession:
         raise unreadable()
 
 
-def _asked(
-    query: str, epsilon: Number | None, confidence: float, delta: Number | None, max_rows: int | None,
-    max_groups: int | None, split: Mapping[str, Number] | None, simultaneous: bool, intervals: bool,
-) -> dict[str, Any]:  # fmt: skip
+NUMBERS, BY_COLUMN = ("epsilon", "delta", "diagnose"), ("split", "within")
+"""The options that are exact numbers, and those that are such numbers by column."""
+
+
+def _asked(query: str, epsilon: Number | None, **options: Any) -> dict[str, Any]:
     """The body of a question: exact numbers as texts, and nothing that was not given."""
-    body = {
-        "query": query,
-        "epsilon": None if epsilon is None else _number(epsilon, "epsilon"),
-        "delta": None if delta is None else _number(delta, "delta"),
-        "confidence": confidence_of(confidence),
-        "max_rows": max_rows,
-        "max_groups": max_groups,
-        "split": None if split is None else _numbers(split, "split"),
-        "simultaneous": simultaneous,
-        "intervals": intervals,
-    }
-    return {name: value for name, value in body.items() if value is not None}
+    body = {"query": query, "epsilon": epsilon, **options}
+    if "confidence" in body:
+        body["confidence"] = confidence_of(body["confidence"])
+    given = {name: value for name, value in body.items() if value is not None}
+    exactly = {name: _number(given[name], name) for name in NUMBERS if name in given}
+    return {**given, **exactly, **{name: _numbers(given[name], name) for name in BY_COLUMN if name in given}}
+
+
+def _together(queries: Mapping[str, str], epsilon: Number, **options: Any) -> dict[str, Any]:
+    """The body of several questions."""
+    if not isinstance(queries, Mapping):
+        raise InvalidParameter("A workload is questions by name.", 'Write {"total": "SELECT …", …}.')
+    body = _asked("", epsilon, **options)
+    del body["query"]
+    return {**body, "queries": dict(queries)}
 
 
 def _number(value: object, name: str) -> str:

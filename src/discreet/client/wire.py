@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from discreet.federation.nodes import Offer
     from discreet.session.analyst import AnalystBudget
+    from discreet.session.workloads import Answers, WorkloadPreview
     from discreet.sql.inspect.diagram import Node
     from discreet.sql.inspect.explain import Explanation
     from discreet.sql.inspect.preview import Preview
@@ -98,6 +100,7 @@ def of_preview(preview: Preview) -> dict[str, Any]:
         "shown_from": preview.shown_from,
         "warnings": list(preview.warnings),
         "meanings": dict(preview.meanings),
+        "together": list(preview.together),
         **{name: None if value is None else exact(value) for name, value in optional.items()},
     }
 
@@ -123,7 +126,55 @@ def to_preview(said: Mapping[str, Any]) -> Preview:
         available=rational("available"),
         simultaneous=bool(said["simultaneous"]),
         meanings={str(n): str(words) for n, words in said["meanings"].items()},
+        together=tuple(map(str, said.get("together", ()))),
     )
+
+
+def of_workload(seen: WorkloadPreview) -> dict[str, Any]:
+    """The preview of several questions as a document."""
+    return {
+        "epsilon": exact(seen.epsilon),
+        "delta": exact(seen.delta),
+        "together": list(seen.together),
+        "questions": {name: of_preview(one) for name, one in seen.items()},
+    }
+
+
+def to_workload(said: Mapping[str, Any]) -> WorkloadPreview:
+    """The preview of several questions of a document."""
+    from discreet.session.workloads import WorkloadPreview
+
+    return WorkloadPreview(
+        {str(name): to_preview(one) for name, one in said["questions"].items()},
+        Fraction(str(said["epsilon"])), Fraction(str(said["delta"])), tuple(map(str, said["together"])),
+    )  # fmt: skip
+
+
+def of_answers(answers: Answers, budget: Any, arrow: bool) -> dict[str, Any]:
+    """Several answers as a document; with their tables in the form of Arrow, as texts, where that is wanted."""
+    from discreet.release.documents import FORMS, document
+
+    write = FORMS["arrow"][1]
+    return {
+        "epsilon": exact(answers.epsilon),
+        "delta": exact(answers.delta),
+        "replayed": answers.replayed,
+        "answers": {
+            name: b64encode(write(one, budget)).decode() if arrow else document(one, budget)
+            for name, one in answers.items()
+        },
+    }
+
+
+def to_answers(said: Mapping[str, Any]) -> Answers:
+    """Several answers of a document that has them in the form of Arrow."""
+    from discreet.release.documents import from_arrow
+    from discreet.session.workloads import Answers
+
+    return Answers(
+        {str(name): from_arrow(b64decode(str(one), validate=True)) for name, one in said["answers"].items()},
+        Fraction(str(said["epsilon"])), Fraction(str(said["delta"])), bool(said["replayed"]),
+    )  # fmt: skip
 
 
 def of_explanation(explanation: Explanation) -> dict[str, Any]:

@@ -5,7 +5,7 @@ Privacy: the integers are a release of the node, charged by its gate to its own 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -147,16 +147,21 @@ class LocalNode:
 
     def offer(self, question: Question) -> Offer:
         """As `Node` has it."""
-        return offered(self.session, question)
+        return offered(self.session, _apart(question))
 
     def ask(self, question: Question) -> Paid:
         """As `Node` has it."""
-        return _paid(self.session, question)
+        return _paid(self.session, _apart(question))
+
+
+def _apart(question: Question) -> Question:
+    """The question with each group measured by itself, as windows over series are told by no name of a group."""
+    return replace(question, apart=True)
 
 
 @asked
 def _planned(session: Session, question: Question) -> QueryPlan:
-    return session._queries.planned(question)
+    return session._queries.planned(_apart(question))
 
 
 @asked

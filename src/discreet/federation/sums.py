@@ -49,6 +49,10 @@ def see_addable(plan: QueryPlan) -> None:
 def _refusal(plan: QueryPlan) -> str:
     if not plan.releases:
         return "The question reads nothing private, so there is nothing to add up."
+    if any(workload.series is not None for workload in plan.workloads):
+        return (
+            "A server measures running totals by windows over the groups, which a federation does not add up."
+        )
     if len(plan.releases) != 1 or plan.workloads:
         return "The question releases several noisy tables; a federation adds up one."
     (release,) = plan.releases

@@ -12,6 +12,9 @@ Number = Annotated[
     _Text | int | float, Field(description='An exact number: 0.1, "1/3" or "0.05".', examples=["0.1"])
 ]
 
+LOOKED = frozenset({"rows", "within", "group_rows"})
+"""The keys of bodies that are no options of an answer."""
+
 
 class Body(BaseModel):
     """The base of every body."""
@@ -19,7 +22,32 @@ class Body(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-class Question(Body):
+class Options(Body):
+    """The options that a question and a workload share; `Session.workload` has the same."""
+
+    epsilon: Annotated[Number | None, Field(description="The privacy loss of all of it.")] = None
+    delta: Annotated[Number | None, Field(description="Allows groups to be found.")] = None
+    confidence: Annotated[float, Field(description="Of the intervals.")] = 0.95
+    intervals: Annotated[bool, Field(description="Whether quantiles spend a part of epsilon on theirs.")] = (
+        True
+    )
+    max_rows: Annotated[int | None, Field(description="How many rows of a unit count.")] = None
+    max_groups: Annotated[int | None, Field(description="In how many groups a unit is counted.")] = None
+    max_rows_per_group: Annotated[
+        int | None, Field(description="How many rows of a unit count in one group.")
+    ] = None
+    nonnegative: Annotated[bool, Field(description="Whether counts are never shown below zero.")] = False
+    integers: Annotated[
+        bool, Field(description="Whether counts are whole where tables are estimated together, too.")
+    ] = False
+
+    def asked(self) -> dict[str, Any]:
+        """The keyword arguments of `Session`, but for those that were left out."""
+        found = {name: getattr(self, name) for name in type(self).model_fields}
+        return {name: value for name, value in found.items() if value is not None and name not in LOOKED}
+
+
+class Question(Options):
     """A question and its price."""
 
     query: Annotated[
@@ -31,23 +59,44 @@ class Question(Body):
             examples=["SELECT COUNT(*) AS n FROM visits"],
         ),
     ]
-    epsilon: Annotated[Number | None, Field(description="The privacy loss of the whole question.")] = None
-    delta: Annotated[Number | None, Field(description="Allows groups to be found.")] = None
-    confidence: Annotated[float, Field(description="Of the intervals.")] = 0.95
     simultaneous: Annotated[bool, Field(description="Whether all intervals together have it.")] = False
-    intervals: Annotated[bool, Field(description="Whether quantiles spend a part of epsilon on theirs.")] = (
-        True
-    )
-    max_rows: Annotated[int | None, Field(description="How many rows of a unit count.")] = None
-    max_groups: Annotated[int | None, Field(description="In how many groups a unit is counted.")] = None
     split: Annotated[
         dict[_Text, Number] | None, Field(max_length=200, description="How columns share epsilon.")
     ] = None
+    diagnose: Annotated[
+        Number | None, Field(description="The share of epsilon that measures how much was cut off.")
+    ] = None
 
-    def asked(self) -> dict[str, Any]:
-        """The keyword arguments of `Session.sql`, but for those that were left out."""
-        names = Question.model_fields
-        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+class PricedQuestion(Question):
+    """A question with its price, or with the errors that its price follows from."""
+
+    within: Annotated[
+        dict[_Text, Number] | None,
+        Field(max_length=200, description="The largest error allowed, by column, instead of epsilon."),
+    ] = None
+
+
+class Workload(Options):
+    """Several questions as one, and the price of all of them."""
+
+    queries: Annotated[
+        dict[_Text, Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]],
+        Field(min_length=1, max_length=64, description="The questions by name, each one SELECT."),
+    ]
+    epsilon: Annotated[Number, Field(description="The privacy loss of all of them.")]
+
+
+class WorkloadLook(Workload):
+    """Several questions to preview as one."""
+
+    group_rows: Annotated[
+        int, Field(ge=1, le=10**12, description="How many rows a group is assumed to have.")
+    ] = 1000
+
+    def looked(self) -> dict[str, Any]:
+        """The keyword arguments of `Session.preview_workload`."""
+        return {**self.asked(), "group_rows": self.group_rows}
 
 
 class MockQuestion(Question):
@@ -56,13 +105,9 @@ class MockQuestion(Question):
     rows: Annotated[int, Field(ge=1, le=100_000, description="How many rows each table gets.")] = 10_000
 
 
-class PreviewQuestion(Question):
+class PreviewQuestion(PricedQuestion):
     """A question to preview."""
 
-    within: Annotated[
-        dict[_Text, Number] | None,
-        Field(max_length=200, description="The largest error allowed, by column, instead of epsilon."),
-    ] = None
     group_rows: Annotated[
         int, Field(ge=1, le=10**12, description="How many rows a group is assumed to have.")
     ] = 1000
@@ -81,6 +126,7 @@ class ExplainQuestion(Body):
     delta: Number | None = None
     max_rows: int | None = None
     max_groups: int | None = None
+    max_rows_per_group: int | None = None
     split: Annotated[dict[_Text, Number] | None, Field(max_length=200)] = None
     confidence: float = 0.95
     simultaneous: bool = False
@@ -88,7 +134,16 @@ class ExplainQuestion(Body):
 
     def explained(self) -> dict[str, Any]:
         """The keyword arguments of `Session.explain`."""
-        names = ("query", "epsilon", "delta", "max_rows", "max_groups", "split", "intervals")
+        names = (
+            "query",
+            "epsilon",
+            "delta",
+            "max_rows",
+            "max_groups",
+            "max_rows_per_group",
+            "split",
+            "intervals",
+        )
         return {name: value for name in names if (value := getattr(self, name)) is not None}
 
 

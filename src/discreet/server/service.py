@@ -28,6 +28,7 @@ from discreet.server.records.asks import Asks, Began
 from discreet.server.records.counted import Counted
 from discreet.server.records.state import State
 from discreet.session.analyst import AnalystSession, Look
+from discreet.session.workloads import Answers
 
 T = TypeVar("T")
 MOST_GROUPS = 65_536
@@ -168,7 +169,7 @@ class Service:
         caller: Caller,
         name: str,
         asked: Mapping[str, Any],
-        made: Callable[[Release, AnalystSession], T],
+        made: Callable[[Any, AnalystSession], T],
         began: Began | None = None,
     ) -> T:
         """Answer a question for its price.
@@ -176,7 +177,7 @@ class Service:
         Args:
             caller: an analyst.
             name: of the data set.
-            asked: the keyword arguments of `Session.sql`.
+            asked: the keyword arguments of `Session.sql`; of `Session.workload` where they hold `queries`.
             made: makes the answer's form, within the same slot of time.
             began: stands for the question at its desk.
 
@@ -187,14 +188,16 @@ class Service:
 
         def work() -> T:
             session = self.session(caller, name)
-            look = session.look(**asked)
+            given = {name: value for name, value in asked.items() if name != "query"}
+            together = "queries" in asked
+            look = session.look_at_workload(**given) if together else session.look(**asked)
             see_size(look)
             history = self.datasets[name].history
             paid = not look.key or look.key in history.of(caller.name)
             began.see(look, history.answered(look.key))
             new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began.came)
             try:
-                release = session.sql(**asked, progress=began)
+                release = _answered(session, asked, began)
             except DiscreetError as error:
                 if new and error.charged is None:
                     self.asks.forget(caller.name, name, look.key)
@@ -202,7 +205,7 @@ class Service:
             if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
                 self.asks.note(caller.name, name, look.key, asked, began.came)
             price = None if paid and (release.replayed or not look.key) else look.loss
-            return self._written(see_rows(release, price), session, made)
+            return self._written(_seen(release, price), session, made)
 
         try:
             return await self.questions.do(caller.name, work, began)
@@ -234,11 +237,9 @@ class Service:
 
         return await self.look(caller, work)
 
-    def _written(
-        self, release: Release, session: AnalystSession, made: Callable[[Release, AnalystSession], T]
-    ) -> T:
+    def _written(self, release: Any, session: AnalystSession, made: Callable[[Any, AnalystSession], T]) -> T:
         """The form of an answer; large ones are made one after the other, as each takes much memory."""
-        if values_of(release.values) < LARGE:
+        if sum(values_of(one.values) for one in _each(release)) < LARGE:
             return made(release, session)
         with self._large:
             return made(release, session)
@@ -283,6 +284,8 @@ class Service:
         asked = self.asks.asked(caller.name, name, key)
         if caller.role != "analyst":
             raise not_there()
+        if "queries" in asked:
+            raise QueryRefused("This was a workload.", "Ask it again with the same epsilon, which is free.")
         if self.asks.held_back(name, key):
             raise QueryRefused("This question is at work.", "Look again in a while.")
 
@@ -291,6 +294,25 @@ class Service:
             return self._written(see_rows(session.again(**asked)), session, made)
 
         return await self.look(caller, work)
+
+
+def _answered(session: AnalystSession, asked: Mapping[str, Any], began: Began) -> Release | Answers:
+    """Answer a question, or several as one."""
+    if "queries" in asked:  # whose text stands beside it for lists of questions
+        given = {name: value for name, value in asked.items() if name != "query"}
+        return session.workload(**given, progress=began)
+    return session.sql(**asked, progress=began)
+
+
+def _each(answer: Release | Answers) -> list[Release]:
+    return [answer] if isinstance(answer, Release) else list(answer.values())
+
+
+def _seen(answer: Release | Answers, charged: Loss | None) -> Release | Answers:
+    """The answer, none of whose parts is too large."""
+    for one in _each(answer):
+        see_rows(one, charged)
+    return answer
 
 
 def shown(terms: Terms) -> dict[str, str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from discreet.release.guarantee import Guarantee
 from discreet.session.asking import asked, see_process
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState, account_of
-from discreet.session.parameters import see_cost
+from discreet.session.parameters import GROUP_ROWS, see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.session import Session
 from discreet.session.text_only import answer_about, read_price
@@ -177,6 +178,37 @@ class AnalystSession(Session):
         see_cost(epsilon, plan)
         groups = max(release.cells for release in plan.releases)
         return Look(self._queries.identity(plan), groups, Loss(plan.epsilon, plan.delta))
+
+    @asked
+    def look_at_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> Look:
+        """The same of several questions that are asked as one, as for `workload`."""
+        from discreet.session.workloads import asked_together
+
+        _, question, plan, _ = asked_together(self._queries, queries, epsilon, **options)
+        if not plan.releases:
+            return Look("", 0, Loss(0))
+        groups = sum(release.cells for release in plan.releases)
+        return Look(self._queries.identity(plan), groups, question.loss(plan.delta > 0))
+
+    @asked
+    @read_price
+    def epsilon_for(self, /, query: str, within: Mapping[str, Number], **options: Any) -> Fraction:
+        """The least epsilon for which a question is expected to err so little; nothing is read or charged.
+
+        Args:
+            query: as for `sql`.
+            within: as for `sql`.
+            options: as for `sql`.
+
+        Raises:
+            InvalidParameter: as for `sql`.
+            QueryRefused: as for `sql`.
+        """
+        from discreet.session.memory.answering import least
+
+        question = Question.read(query, ONE, **options)
+        self._queries.rehearse(self._queries.planned(question))
+        return least(self._queries, question, within, GROUP_ROWS, reuse=False)[0]
 
     @asked
     @answer_about

@@ -54,6 +54,7 @@ def notes_of(
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
     notes += _of_ranks(plan)
     notes += _of_groups(plan)
+    notes += plan.shaping.notes(any(release.estimated is not None for release in plan.releases))
     for release in (one for one in plan.releases if one.discovery is not None):
         assert release.discovery is not None
         chance = release.discovery.mechanism(release)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -14,7 +14,9 @@ from discreet.session.memory import answering as memory
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, preview_of
+from discreet.sql.inspect.wording import told
 from discreet.sql.lower.uses import uses_of
+from discreet.sql.plan.plan import QueryPlan
 
 
 def preview(
@@ -49,15 +51,7 @@ def preview(
         epsilon, known = asked.epsilon, memory.known_of(queries, asked) if reuse is None else None
     asked = asked.at(epsilon or ONE)
     plan = queries.planned(asked)
-    cost = Fraction(0)
-    if plan.releases and epsilon:
-        left = queries.account.left
-        loss = Loss(plan.epsilon, plan.delta)
-        # Of Gaussian noise only the event tells the price.
-        cost = max(
-            Fraction(0),
-            left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss),
-        )
+    cost = _cost(queries, plan) if plan.releases and epsilon else Fraction(0)
     shown = plan
     if known is not None and used:
         shown = known.together() if epsilon else known.shown()
@@ -66,6 +60,49 @@ def preview(
         return found
     said = _said(queries, known, group_rows, used)
     return replace(found, epsilon=plan.epsilon if epsilon else Fraction(0), known=said)
+
+
+def _cost(queries: Queries, plan: QueryPlan) -> Fraction:
+    """By how much a plan lowers the budget."""
+    left = queries.account.left
+    loss = Loss(plan.epsilon, plan.delta)
+    # Of Gaussian noise only the event tells the price.
+    return max(
+        Fraction(0), left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss)
+    )
+
+
+def preview_together(
+    queries: Queries,
+    asked: Question,
+    whole: QueryPlan,
+    each: Sequence[QueryPlan],
+    group_rows: int,
+    budget: BudgetState,
+) -> tuple[list[Preview], tuple[str, ...]]:
+    """Preview several questions that would be asked as one.
+
+    Args:
+        queries: of the session.
+        asked: their parameters.
+        whole: the plan of all of them.
+        each: for each question its tables and its post-processing.
+        group_rows: how many rows a group is assumed to have.
+        budget: of the data set.
+
+    Returns:
+        The preview of each, with the cost of all, and the words on the tables that are measured together.
+    """
+    for plan in each:
+        queries.rehearse(plan)
+    cost = _cost(queries, whole) if whole.releases else Fraction(0)
+    public = queries.catalog.public
+    seen = [
+        replace(preview_of(plan, public, asked.level, group_rows, cost, budget.left),
+                epsilon=whole.epsilon if plan.releases else Fraction(0), together=())
+        for plan in each
+    ]  # fmt: skip
+    return seen, told(whole)
 
 
 def _said(queries: Queries, known: memory.Known, group_rows: int, used: bool) -> str:

@@ -49,17 +49,8 @@ REHEARSED = 1000
 """How many statements are remembered as sound."""
 PLANS, CELLS = 256, 10_000
 """How many plans are kept, and of how many groups at most: a question is looked at before it is asked."""
-SLACK = 1 << 18
-"""Bytes for the things that the ledger keeps beside the integers of an answer."""
 N = TypeVar("N")
 A = TypeVar("A")
-
-
-def size_of(plan: QueryPlan) -> int:
-    """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
-    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.measured)
-    shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
-    return SLACK + 8 * integers + 16 * shown
 
 
 class Queries:
@@ -125,7 +116,7 @@ class Queries:
             question.epsilon,
             lambda: self._diagnosed(
                 make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
-                          self._known, question.intervals, self._gaussian),
+                          self._known, question.intervals, self._gaussian, not question.apart).shaped(question.shaping),
                 question.epsilon - asked,
             ),
             lambda plan: plan.whole,
@@ -212,7 +203,7 @@ class Queries:
         def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
             say("finishing the answer")
             release = self.finish(plan, noisy, *level)
-            return release, pack(release, noisy, follows(plan), asked=question.kept())
+            return release, pack(release, noisy, follows(plan) or bool(plan.shaping), asked=question.kept())
 
         def again(kept: bytes) -> Release:
             return self.again(plan, kept, level)
@@ -241,6 +232,8 @@ class Queries:
             keep: makes that record where the answer cannot be built.
             file: takes the record that the ledger kept, if it is large.
         """
+        from discreet.sql.finish.serialisation import size_of
+
         whole = plan.whole
         parts = [part for release in whole.measured for part in release.parts]
         return ReleasePlan(
@@ -316,19 +309,26 @@ class Queries:
         return interruptibly(self.engine, lambda: run_all(plan, self.engine, salt, draw, self.catalog.public))
 
     def finish(
-        self, plan: QueryPlan, noisy: list[NoisyIntegers], confidence: float, together: bool = False
+        self,
+        plan: QueryPlan,
+        noisy: list[NoisyIntegers],
+        confidence: float,
+        together: bool = False,
+        shown: list[NoisyIntegers] | None = None,
     ) -> Release:
         """The answer that noisy integers give."""
         from discreet.sql.finish.cut_off import told
         from discreet.sql.finish.postprocess import finish
+        from discreet.sql.finish.shaping import shaped
         from discreet.sql.inspect.compared import compared_with
         from discreet.sql.lower.workloads import tables_of
 
         drawn = {one.plan.name: one for one in noisy}
         cut = tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
-        noisy = tables_of(plan, noisy)
+        measured, noisy = noisy, tables_of(plan, noisy)
+        own = shaped(plan, measured, noisy) if shown is None else shown
         plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
-        answered = finish(plan, noisy, self.catalog.public, confidence, together)
+        answered = finish(plan, noisy, self.catalog.public, confidence, together, own)
         said = compared_with(plan, noisy, self.catalog.public, confidence)
         return self.shown(plan, answered, confidence, together=together, said=said, cut=cut)
 
@@ -382,6 +382,7 @@ class Queries:
             release is not None
             and (release.confidence, release.simultaneous) == level
             and release.question == plan.text
+            and not plan.shaping
         ):
             return replace(release, deployment=self.deployment(plan))
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each

@@ -12,6 +12,7 @@ from discreet.rational import Number, epsilon_of
 from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of, share_of, truth_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits
+from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 
 ONE = Fraction(1)
 """The epsilon that a question without one is planned for: it needs none where it reads nothing private."""
@@ -31,6 +32,9 @@ class Question:
         split: how many times its usual share of epsilon a column gets.
         intervals: whether quantiles spend a part of epsilon on theirs.
         diagnose: the share of epsilon that measures how much is cut off; 0 for none.
+        apart: whether each group is measured by itself, though sums of groups are asked for. Nobody asks for this; it
+            is how the groups of several nodes add up.
+        shaping: whether numbers are shown above zero, and counts whole.
     """
 
     text: str
@@ -42,6 +46,8 @@ class Question:
     split: Emphasis = ()
     intervals: bool = True
     diagnose: Fraction = Fraction(0)
+    apart: bool = False
+    shaping: Shaping = NO_SHAPING
 
     @classmethod
     def read(
@@ -58,6 +64,8 @@ class Question:
         simultaneous: bool = False,
         intervals: bool = True,
         diagnose: Number | None = None,
+        nonnegative: bool = False,
+        integers: bool = False,
     ) -> Question:
         """Read the parameters of a question.
 
@@ -73,6 +81,8 @@ class Question:
             simultaneous: as for `Session.sql`.
             intervals: as for `Session.sql`.
             diagnose: as for `Session.sql`.
+            nonnegative: as for `Session.sql`.
+            integers: as for `Session.sql`.
 
         Raises:
             InvalidParameter: one of them is of the wrong type or out of range.
@@ -81,7 +91,8 @@ class Question:
         limits = limits_of(max_rows, max_groups, max_rows_per_group)
         shown = truth_of(intervals, "intervals")
         known = cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
-        return replace(known, diagnose=share_of(diagnose))
+        shaping = Shaping(truth_of(nonnegative, "nonnegative"), truth_of(integers, "integers"))
+        return replace(known, diagnose=share_of(diagnose), shaping=shaping)
 
     def kept(self) -> str:
         """The parameters that its plan follows from, as text; `of_kept` reads it."""

@@ -14,18 +14,17 @@ from discreet.release.answer import Release
 from discreet.session.asking import asked
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, choice_of, confidence_of, whole
 from discreet.session.question import ONE, Question
-from discreet.session.text_only import answer_about, read_price
+from discreet.session.text_only import ExplainingSession, answer_about, read_price
 from discreet.session.tuning.suggesting import SuggestingSession
 from discreet.session.waiting.progress_line import shown_progress
 
 if TYPE_CHECKING:
     from discreet.sensitivity import SampledSensitivity
     from discreet.session.writing import Written
-    from discreet.sql.inspect.explain import Explanation
     from discreet.sql.inspect.preview import Preview
 
 
-class Session(SuggestingSession):
+class Session(SuggestingSession, ExplainingSession):
     """Answers questions about one data set under one budget.
 
     Made by `protect`. A session may be shared between threads; its ledger may be shared between processes. It belongs
@@ -51,6 +50,8 @@ class Session(SuggestingSession):
         simultaneous: bool = False,
         intervals: bool = True,
         diagnose: Number | None = None,
+        nonnegative: bool = False,
+        integers: bool = False,
         within: Mapping[str, Number] | None = None,
         reuse: bool | None = None,
         progress: Callable[[str], None] | None = None,
@@ -80,6 +81,9 @@ class Session(SuggestingSession):
                 have their bounds instead, which say nothing.
             diagnose: the share of epsilon that measures how much was cut off, such as 0.05; by default none. The answer
                 then says which share of the rows was dropped by max_rows, and of the values clamped to bounds.
+            nonnegative: whether counts, and sums of numbers that are not negative, are never shown below zero. The
+                notes of the answer say which bias that brings.
+            integers: whether counts are whole also where several tables, or running totals, are estimated together.
             within: in place of epsilon the largest error by column, such as `{"n": 50}`, beside earlier answers.
             reuse: whether sums of groups answered before are made of these, and the rest is paid; by default with
                 `within`. The intervals do not cover a question that was chosen because of these.
@@ -115,7 +119,7 @@ class Session(SuggestingSession):
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
                                  split=split, simultaneous=simultaneous, intervals=intervals,
-                                 diagnose=diagnose)  # fmt: skip
+                                 diagnose=diagnose, nonnegative=nonnegative, integers=integers)  # fmt: skip
         with shown_progress(progress) as say:
             return answered(self._queries, question, epsilon, within, choice_of(reuse, "reuse"), say)
 
@@ -136,6 +140,8 @@ class Session(SuggestingSession):
         simultaneous: bool = False,
         intervals: bool = True,
         diagnose: Number | None = None,
+        nonnegative: bool = False,
+        integers: bool = False,
         replace: bool = False,
         formulas: bool = False,
         progress: Callable[[str], None] | None = None,
@@ -156,7 +162,8 @@ class Session(SuggestingSession):
             confidence: of the intervals, strictly between 0 and 1.
             delta, max_rows, max_groups, max_rows_per_group, split, intervals: as for `sql`.
             simultaneous: as for `sql`; for more than 65,536 groups each row of the answer must be one group.
-            diagnose: as for `sql`, for answers of up to 65,536 groups.
+            diagnose, nonnegative: as for `sql`, for answers of up to 65,536 groups.
+            integers: as for `sql`.
             replace: whether a file of this name may be replaced; never one of the data or of the ledger, by any name.
             formulas: whether text in a CSV file may begin as a formula does (=, +, -, @). By default such text gets an
                 apostrophe in front, for a key that was found may come from anybody, and a spreadsheet would run it.
@@ -197,7 +204,8 @@ class Session(SuggestingSession):
         self.see_free(into)
         question = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
                                  max_groups=max_groups, max_rows_per_group=max_rows_per_group, split=split,
-                                 simultaneous=simultaneous, intervals=intervals, diagnose=diagnose)  # fmt: skip
+                                 simultaneous=simultaneous, intervals=intervals, diagnose=diagnose,
+                                 nonnegative=nonnegative, integers=integers)  # fmt: skip
         with shown_progress(progress) as say:
             return written(self._queries, question, target, say)
 
@@ -272,6 +280,9 @@ class Session(SuggestingSession):
         split: Mapping[str, Number] | None = None,
         simultaneous: bool = False,
         intervals: bool = True,
+        diagnose: Number | None = None,
+        nonnegative: bool = False,
+        integers: bool = False,
         group_rows: int = GROUP_ROWS,
         reuse: bool | None = None,
     ) -> Preview:
@@ -282,7 +293,9 @@ class Session(SuggestingSession):
             epsilon: the privacy loss to look at; leave it out to have the least one found.
             within: the largest error allowed by column, such as `{"n": 50}`.
             confidence: of the intervals.
-            delta, max_rows, max_groups, max_rows_per_group, split, simultaneous, intervals, reuse: as for `sql`.
+            delta, max_rows, max_groups, max_rows_per_group, split, simultaneous, intervals, diagnose, reuse: as for
+                `sql`.
+            nonnegative, integers: as for `sql`; the errors are those before.
             group_rows: how many rows a group is assumed to have, where an error depends on it.
 
         Raises:
@@ -297,72 +310,9 @@ class Session(SuggestingSession):
         whole(group_rows, "group_rows")
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
-                                 split=split, simultaneous=simultaneous, intervals=intervals)  # fmt: skip
+                                 split=split, simultaneous=simultaneous, intervals=intervals, diagnose=diagnose,
+                                 nonnegative=nonnegative, integers=integers)  # fmt: skip
         return preview(self._queries, question, within, group_rows, self.budget, choice_of(reuse, "reuse"))
-
-    @asked
-    @read_price
-    def explain(  # noqa: D417  most are those of `sql`
-        self,
-        query: str,
-        epsilon: Number = 1,
-        *,
-        delta: Number | None = None,
-        max_rows: int | None = None,
-        max_groups: int | None = None,
-        max_rows_per_group: int | None = None,
-        split: Mapping[str, Number] | None = None,
-        intervals: bool = True,
-        sql: bool = False,
-    ) -> Explanation:
-        """Show the plan of a question, scope by scope, without reading data or charging.
-
-        Args:
-            query: as for `sql`.
-            epsilon: the privacy loss to look at, which decides the grids and the noise.
-            delta, max_rows, max_groups, max_rows_per_group, split, intervals: as for `sql`.
-            sql: whether to show the SQL of the engine, too. How many slices it asks a large table in is not shown.
-
-        Returns:
-            A tree: its `repr` is text, `to_dict()` is for machines, `to_svg()` is a picture.
-
-        Raises:
-            InvalidParameter: epsilon is out of range.
-            QueryRefused: as for `sql`.
-
-        Example:
-            >>> import pyarrow as pa
-            >>> import discreet as dp
-            >>> ages = pa.table({"age": [31, 47, 62]})
-            >>> session = dp.protect(ages, privacy_unit="row", bounds={"age": (0, 120)}, budget=3)
-            >>> session.explain("SELECT SUM(age) AS years FROM data WHERE age >= 18", epsilon=0.5)
-            post-processing of noisy tables, which costs nothing
-            │  epsilon  0.5
-            │  sql      SELECT __release_1.a0 AS "years" FROM __release_1
-            └─ release __release_1
-               │  epsilon  0.5
-               │  hides    one row, added or removed
-               │  groups   1
-               │  measure  1  sum of age: 1 integer per group
-               │              clamped to 0 … 120 on a grid of step g = 1
-               │              one row moves them by M = 120, one unit by 120, in L1
-               │              epsilon 0.5: noise of scale 240 = 240 of age on each integer
-               │  output   years = SUM(age) ← measure 1; its noise has standard deviation 339.4
-               └─ rows that are aggregated
-                  │  cap  each row is one unit
-                  └─ rows that are filtered
-                     │  where  age >= 18
-                     └─ private table data
-                           unit    each row is one unit
-                           column  age: clamped to 0 … 120
-        """
-        from discreet.sql.inspect.explain import explain
-
-        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups,
-                                 max_rows_per_group=max_rows_per_group, split=split, intervals=intervals)  # fmt: skip
-        plan = self._queries.planned(question)
-        self._queries.rehearse(plan)
-        return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
 
     @asked
     def mock(self, rows: int = MOCK_ROWS) -> Session:

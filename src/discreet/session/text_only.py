@@ -6,7 +6,7 @@ text and the policy, as `Session.explain` is, and cost nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import wraps
 from inspect import signature
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from sqlglot import exp
 
 from discreet.errors import InvalidParameter, QueryRefused
-from discreet.rational import decimal
+from discreet.rational import Number, decimal
+from discreet.session.asking import asked
+from discreet.session.base import OpenSession
 from discreet.session.question import Question
 from discreet.sql.syntax.priced import looked_at, priced
 
@@ -24,9 +26,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from discreet.policy import Policy
+    from discreet.sql.inspect.explain import Explanation
 
 M = TypeVar("M", bound=Callable[..., Any])
 WHOLE = frozenset({"max_rows", "max_groups", "max_rows_per_group"})
+SWITCHES = frozenset({"nonnegative", "integers"})
 WORDS = {
     "int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "date32[day]": "DATE",
     "timestamp[us]": "TIMESTAMP",
@@ -47,6 +51,74 @@ def read_price(method: M) -> M:
         return method(self, found.text, **_merged(found.options, given, self._policy))
 
     return cast("M", reading)
+
+
+class ExplainingSession(OpenSession):
+    """A session that shows plans."""
+
+    @asked
+    @read_price
+    def explain(  # noqa: D417  most are those of `sql`
+        self,
+        query: str,
+        epsilon: Number = 1,
+        *,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        split: Mapping[str, Number] | None = None,
+        intervals: bool = True,
+        sql: bool = False,
+    ) -> Explanation:
+        """Show the plan of a question, scope by scope, without reading data or charging.
+
+        Args:
+            query: as for `sql`.
+            epsilon: the privacy loss to look at, which decides the grids and the noise.
+            delta, max_rows, max_groups, max_rows_per_group, split, intervals: as for `sql`.
+            sql: whether to show the SQL of the engine, too. How many slices it asks a large table in is not shown.
+
+        Returns:
+            A tree: its `repr` is text, `to_dict()` is for machines, `to_svg()` is a picture.
+
+        Raises:
+            InvalidParameter: epsilon is out of range.
+            QueryRefused: as for `sql`.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> ages = pa.table({"age": [31, 47, 62]})
+            >>> session = dp.protect(ages, privacy_unit="row", bounds={"age": (0, 120)}, budget=3)
+            >>> session.explain("SELECT SUM(age) AS years FROM data WHERE age >= 18", epsilon=0.5)
+            post-processing of noisy tables, which costs nothing
+            │  epsilon  0.5
+            │  sql      SELECT __release_1.a0 AS "years" FROM __release_1
+            └─ release __release_1
+               │  epsilon  0.5
+               │  hides    one row, added or removed
+               │  groups   1
+               │  measure  1  sum of age: 1 integer per group
+               │              clamped to 0 … 120 on a grid of step g = 1
+               │              one row moves them by M = 120, one unit by 120, in L1
+               │              epsilon 0.5: noise of scale 240 = 240 of age on each integer
+               │  output   years = SUM(age) ← measure 1; its noise has standard deviation 339.4
+               └─ rows that are aggregated
+                  │  cap  each row is one unit
+                  └─ rows that are filtered
+                     │  where  age >= 18
+                     └─ private table data
+                           unit    each row is one unit
+                           column  age: clamped to 0 … 120
+        """
+        from discreet.sql.inspect.explain import explain
+
+        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups,
+                                 max_rows_per_group=max_rows_per_group, split=split, intervals=intervals)  # fmt: skip
+        plan = self._queries.planned(question)
+        self._queries.rehearse(plan)
+        return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
 
 
 def answer_about(method: M) -> M:
@@ -99,7 +171,8 @@ def _merged(options: dict[str, str], given: dict[str, Any], policy: Policy) -> d
                 )
             continue
         value = _number(name, text)
-        if out.get(name) is not None and decimal(out[name], name) != value:
+        switch = name in SWITCHES
+        if out.get(name) is not None and (out[name] if switch else decimal(out[name], name)) != value:
             raise InvalidParameter(f"{name} is one number in the call and another in the text of the question.",
                                    "Leave one of them out.")  # fmt: skip
         if out.get(name) is None:
@@ -107,7 +180,11 @@ def _merged(options: dict[str, str], given: dict[str, Any], policy: Policy) -> d
     return out
 
 
-def _number(name: str, text: str) -> Fraction | int | float:
+def _number(name: str, text: str) -> Fraction | int | float | bool:
+    if name in SWITCHES:
+        if text.lower() not in ("true", "false"):
+            raise InvalidParameter(f"{name} is neither TRUE nor FALSE.", f"Write {name} = TRUE.")
+        return text.lower() == "true"
     value = decimal(text, name)
     if name in WHOLE and value.denominator == 1:
         return int(value)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet import escaping
 from discreet.errors import InvalidParameter
@@ -16,7 +16,7 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
-from discreet.session.parameters import see_text
+from discreet.session.parameters import GROUP_ROWS, see_text, whole
 from discreet.session.queries import Queries
 from discreet.session.question import Question
 from discreet.session.waiting.progress_line import shown_progress
@@ -24,6 +24,7 @@ from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
     from discreet.release.draw import Draw
+    from discreet.sql.inspect.preview import Preview
     from discreet.sql.lower.run import NoisyIntegers
 
 MOST = 64
@@ -61,6 +62,36 @@ class Answers(Mapping[str, Release]):
         return "\n\n".join([*parts, cost])
 
 
+@dataclass(frozen=True, repr=False)
+class WorkloadPreview(Mapping[str, "Preview"]):
+    """The cost of several questions that would be asked as one, and the errors of their answers.
+
+    Attributes:
+        previews: by the name of the question; the cost of each is that of all of them together.
+        epsilon: the privacy loss of all of them.
+        delta: of all of them.
+        together: which of their tables are measured together, and how much that saves.
+    """
+
+    previews: Mapping[str, Preview]
+    epsilon: Fraction
+    delta: Fraction
+    together: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Preview:
+        return self.previews[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.previews)
+
+    def __len__(self) -> int:
+        return len(self.previews)
+
+    def __repr__(self) -> str:
+        parts = [f"{escaping.name(name)}\n{seen!r}" for name, seen in self.previews.items()]
+        return "\n\n".join([*parts, f"epsilon {show(self.epsilon)}, all together", *self.together])
+
+
 class WorkloadSession(OpenSession):
     """A session that takes several questions as one."""
 
@@ -76,6 +107,8 @@ class WorkloadSession(OpenSession):
         max_groups: int | None = None,
         max_rows_per_group: int | None = None,
         intervals: bool = True,
+        nonnegative: bool = False,
+        integers: bool = False,
         progress: Callable[[str], None] | None = None,
     ) -> Answers:
         """Answer several questions as one.
@@ -94,6 +127,8 @@ class WorkloadSession(OpenSession):
             max_groups: as for `sql`.
             max_rows_per_group: as for `sql`.
             intervals: as for `sql`.
+            nonnegative: as for `sql`; totals stay the sums of their parts.
+            integers: as for `sql`; totals stay the sums of their parts.
             progress: as for `sql`.
 
         Raises:
@@ -114,17 +149,65 @@ class WorkloadSession(OpenSession):
             >>> list(answers), answers["smokers"].columns
             (['all', 'smokers'], ['smokes', 'n'])
         """
-        named = _named(queries)
-        for text in named.values():
-            see_text(text)
-        question = Question.read("; ".join(named.values()), epsilon, confidence=confidence, delta=delta,
-                                 max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
-                                 intervals=intervals)  # fmt: skip
-        whole, each = self._queries.plan_together(list(named.values()), question)
+        named, question, plan, each = asked_together(
+            self._queries, queries, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
+            max_groups=max_groups, max_rows_per_group=max_rows_per_group, intervals=intervals,
+            nonnegative=nonnegative, integers=integers,
+        )  # fmt: skip
         with shown_progress(progress) as say:
-            releases = answered(self._queries, question, whole, each, say)
-        replayed = bool(whole.releases) and all(one.replayed for one in releases if one.epsilon)
-        return Answers(dict(zip(named, releases, strict=True)), whole.epsilon, whole.delta, replayed)
+            releases = answered(self._queries, question, plan, each, say)
+        replayed = bool(plan.releases) and all(one.replayed for one in releases if one.epsilon)
+        return Answers(dict(zip(named, releases, strict=True)), plan.epsilon, plan.delta, replayed)
+
+    @asked
+    def preview_workload(  # noqa: D417  most are those of `workload`
+        self,
+        queries: Mapping[str, str],
+        epsilon: Number,
+        *,
+        confidence: float = 0.95,
+        delta: Number | None = None,
+        max_rows: int | None = None,
+        max_groups: int | None = None,
+        max_rows_per_group: int | None = None,
+        intervals: bool = True,
+        nonnegative: bool = False,
+        integers: bool = False,
+        group_rows: int = GROUP_ROWS,
+    ) -> WorkloadPreview:
+        """Give the cost of a workload and the errors of its answers, without reading data or charging.
+
+        Args:
+            queries, epsilon, confidence, delta, max_rows, max_groups, max_rows_per_group, intervals: as for `workload`.
+            nonnegative, integers: as for `workload`; the errors are those before.
+            group_rows: as for `preview`.
+
+        Raises:
+            InvalidParameter: as for `workload`.
+            QueryRefused: as for `workload`.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> data = pa.table({"smokes": [True, False, True]})
+            >>> session = dp.protect(data, privacy_unit="row", budget=3)
+            >>> seen = session.preview_workload({
+            ...     "all": "SELECT COUNT(*) AS n FROM data",
+            ...     "smokers": "SELECT smokes, COUNT(*) AS n FROM data GROUP BY smokes",
+            ... }, epsilon=1)
+            >>> seen["all"].errors, seen.epsilon
+            ({'n': 5.0}, Fraction(1, 1))
+        """
+        from discreet.session.previewing import preview_together
+
+        whole(group_rows, "group_rows")
+        named, question, plan, each = asked_together(
+            self._queries, queries, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
+            max_groups=max_groups, max_rows_per_group=max_rows_per_group, intervals=intervals,
+            nonnegative=nonnegative, integers=integers,
+        )  # fmt: skip
+        seen, together = preview_together(self._queries, question, plan, each, group_rows, self.budget)
+        return WorkloadPreview(dict(zip(named, seen, strict=True)), plan.epsilon, plan.delta, together)
 
 
 def _named(queries: object) -> dict[str, str]:
@@ -134,6 +217,29 @@ def _named(queries: object) -> dict[str, str]:
             f"A workload has from 1 to {MOST} questions by name.", 'Write {"total": "SELECT …", …}.'
         )
     return named
+
+
+def asked_together(
+    queries: Queries, asked: Mapping[str, str], epsilon: Number, **options: Any
+) -> tuple[dict[str, str], Question, QueryPlan, list[QueryPlan]]:
+    """Some questions by name, their parameters, the plan of all of them, and that of each.
+
+    Args:
+        queries: the producer.
+        asked: the questions by name.
+        epsilon: of all of them.
+        options: as for `Session.workload`.
+
+    Raises:
+        InvalidParameter: there is no question, or too many, or a parameter is out of range.
+        QueryRefused: one of them cannot be answered with a guarantee.
+    """
+    named = _named(asked)
+    for text in named.values():
+        see_text(text)
+    question = Question.read("; ".join(named.values()), epsilon, **options)
+    plan, each = queries.plan_together(list(named.values()), question)
+    return named, question, plan.shaped(question.shaping), [one.shaped(question.shaping) for one in each]
 
 
 def answered(
@@ -154,19 +260,9 @@ def answered(
     """
     from discreet.sql.finish.serialisation import pack, unpack
     from discreet.sql.intervals.row_mapping import follows
-    from discreet.sql.lower.workloads import tables_of
 
     def finished(noisy: list[NoisyIntegers]) -> list[Release]:
-        tables = {table.plan.name: table for table in tables_of(whole, noisy)}
-        paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
-        out = []
-        for plan in each:
-            own = [tables[release.name] for release in plan.releases]
-            release = queries.finish(plan, own, *question.level)
-            if own:
-                release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
-            out.append(release)
-        return out
+        return _finished(queries, question, whole, each, noisy)
 
     def compute(draw: Draw) -> list[NoisyIntegers]:
         say("reading the data")
@@ -175,14 +271,18 @@ def answered(
     def made(noisy: list[NoisyIntegers]) -> tuple[list[Release], io.BytesIO]:
         say("finishing the answers")
         releases = finished(noisy)
-        formulas = all(follows(plan) for plan in each if plan.releases)
+        formulas = bool(whole.shaping) or all(follows(plan) for plan in each if plan.releases)
         return releases, io.BytesIO(pack(releases[0], noisy, formulas, releases[1:]))
 
     def again(kept: bytes) -> list[Release]:
         stored = unpack(kept, whole)
         before = [] if stored.answer is None else [stored.answer, *stored.beside]
         # Intervals that are drawn differ each time, so the same words have the answer that was shown.
-        same = {one.question: one for one in before if (one.confidence, one.simultaneous) == question.level}
+        same = {
+            one.question: one
+            for one in before
+            if not whole.shaping and (one.confidence, one.simultaneous) == question.level
+        }
         return [
             replace(
                 same.get(plan.text, release),
@@ -199,3 +299,27 @@ def answered(
         return finished([])
     asked = queries.release_plan(question, whole, compute, made, again, partial(pack, None))
     return gate.release(replace(asked, rehearse=lambda: None), queries.ledger, queries.account)
+
+
+def _finished(
+    queries: Queries,
+    question: Question,
+    whole: QueryPlan,
+    each: Sequence[QueryPlan],
+    noisy: list[NoisyIntegers],
+) -> list[Release]:
+    """The answers that noisy integers give."""
+    from discreet.sql.finish.shaping import shaped
+    from discreet.sql.lower.workloads import tables_of
+
+    tables = {table.plan.name: table for table in tables_of(whole, noisy)}
+    shown = {one.plan.name: one for one in shaped(whole, noisy, list(tables.values())) or tables.values()}
+    paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
+    out = []
+    for plan in each:
+        own, seen = ([given[one.name] for one in plan.releases] for given in (tables, shown))
+        release = queries.finish(plan, own, *question.level, seen if whole.shaping else None)
+        if own:
+            release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)
+        out.append(release)
+    return out

@@ -87,6 +87,11 @@ def written(queries: Queries, question: Question, target: Target, say: Say) -> W
             "An answer of so many groups is written block by block, without measuring how much was cut off.",
             "Ask for a total of the same rows with diagnose, which needs few groups.",
         )
+    if plan.shaping.nonnegative:
+        raise InvalidParameter(
+            "An answer of so many groups is written block by block, and each number without a change.",
+            "Leave nonnegative out, and raise the numbers below zero where you read the file.",
+        )
     if question.simultaneous and not in_groups(plan):
         raise InvalidParameter(
             "Simultaneous intervals of so many rows need an answer whose rows are groups.",
@@ -169,6 +174,7 @@ def _releases(
         release is not None
         and (release.confidence, release.simultaneous) == level
         and release.question == plan.text
+        and not plan.shaping
     ):
         yield release
         return

@@ -343,7 +343,7 @@ def test_several_statements_are_one_workload(folder: Path, run: Run) -> None:
     assert [row["county"] for row in answers["by county"]["rows"]] == ["A", "B", "C"]
     assert all(answer["replayed"] for answer in answers.values())
     assert answers["all"]["budget"]["spent"] == "0.1"
-    for more in (["--csv"], ["-o", "all.csv"], ["--simultaneous"], ["--split", "n=2"]):
+    for more in (["--csv"], ["-o", "all.txt"], ["--simultaneous"], ["--split", "n=2"]):
         assert run("query", "tables.sql", "-e", "0.1", *more).exit_code == 2
     for look in ("preview", "explain"):
         refused = run(look, "tables.sql", "-e", "0.1")

@@ -57,6 +57,7 @@ def command(
             delta=asked.delta,
             max_rows=place.question_rows,
             max_groups=asked.max_groups,
+            max_rows_per_group=asked.max_rows_per_group,
             intervals=not asked.no_intervals,
             sql=engine_sql,
         )

@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from discreet import escaping
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.statements import statements
-from discreet.cli.terminal.standard_streams import see_writable
-from discreet.errors import EngineError, PostProcessingError, tell
+from discreet.cli.terminal.signals import stoppable
+from discreet.cli.terminal.sink import Sink
+from discreet.cli.workloads.asking import preview, workload
 from discreet.rational import show
 
 if TYPE_CHECKING:
@@ -29,73 +25,6 @@ if TYPE_CHECKING:
     from discreet.session.writing import Written
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Sink:
-    """Where an answer goes, and how.
-
-    Attributes:
-        output: the file; stdout without one.
-        as_json: whether JSON is printed.
-        as_csv: whether CSV is printed.
-        formulas: whether text in CSV may begin as a formula does.
-        quiet: whether nothing is said beside the answer.
-    """
-
-    output: Annotated[
-        Path | None,
-        typer.Option(
-            "-o",
-            "--output",
-            metavar="FILE",
-            help="Write a .csv, .parquet or .json file, or a picture, .svg or .png.",
-        ),
-    ] = None
-    as_json: opt.Json = False
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False
-    formulas: Annotated[
-        bool, typer.Option("--formulas", help="Leave text in CSV that a spreadsheet would run as a formula.")
-    ] = False
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing beside the answer.")] = False
-
-    def see(self) -> None:
-        """See, before anything is charged, that an answer can go there."""
-        from discreet.cli import output as out
-
-        if (self.as_json, self.as_csv, self.output is not None).count(True) > 1:
-            raise opt.Usage("give one of --json, --csv and --output")
-        out.check_output(self.output)
-        if self.output is None:
-            see_writable()
-
-    @property
-    def table(self) -> Path | None:
-        """The file, where it is one of a table, which the session writes itself."""
-        from discreet.cli.output import TABLES
-
-        return self.output if self.output is not None and self.output.suffix.lower() in TABLES else None
-
-    def put(self, release: Release | Written, left: BudgetState) -> None:
-        """Print an answer, or write it into its file where it is not there already."""
-        from discreet.cli import output as out
-        from discreet.release import documents
-        from discreet.session.writing import Written
-
-        if isinstance(release, Written):
-            return
-        if self.output is not None:
-            try:
-                out.write(release, left, self.output)
-            except Exception as error:
-                error.add_note("The answer is kept; the same question again is free.")
-                raise
-        elif self.as_json:
-            typer.echo(documents.dump(documents.document(release, left)))
-        elif self.as_csv:
-            out.print_csv(release, self.formulas)
-        else:
-            out.print_release(release)
 
 
 @grouped
@@ -116,6 +45,9 @@ def command(
     ] = None,
     within: opt.Within = None,
     reuse: opt.Reuse = None,
+    look: Annotated[
+        bool, typer.Option("--preview", help="Give the cost and the errors instead; it is free.")
+    ] = False,
     mock: Annotated[
         bool, typer.Option("--mock", help="Ask invented data of the same shape: free, and means nothing.")
     ] = False,
@@ -131,13 +63,15 @@ def command(
 
     A text of several statements is one workload: they are charged once, together. Tables of the same rows with the
     same aggregates are estimated together, so that they agree but for the rows whose group is not among the keys. The
-    comment before a statement is its name.
+    comment before a statement is its name. With --output tables.csv each has a file, such as tables-NAME.csv; a .json
+    file has all of them.
 
     \b
     Examples:
       discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --epsilon 0.1
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.csv
       discreet query -p hospital/policy.toml tables.sql --epsilon 0.5 --json
+      discreet query -p hospital/policy.toml tables.sql --epsilon 0.5 --preview
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --delta 1e-9
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
       discreet query "SELECT AVG(cost) AS cost FROM visits" --epsilon 1 --diagnose 0.05
@@ -160,24 +94,28 @@ def command(
         raise opt.Usage(
             "name the cost with --epsilon, or the error with --within; `discreet preview` helps to choose"
         )
-    sink.see()
     named = statements(text)
-    apart = len(named) > 1 or sink.table is not None or remote.open(place) is not None
-    if apart and (within or reuse is not None):
+    if look:
+        preview(named, epsilon, asked, place, remote, {**known, "diagnose": diagnose}, sink.as_json)
+        return
+    sink.see()
+    there = remote.open(place)
+    several = len(named) > 1 or (sink.table is not None and there is None)
+    if (several and (within or reuse is not None)) or (there is not None and reuse is not None):
         raise opt.Usage(
-            "--within, --reuse and --fresh are for one statement, answered here and not into a table"
+            "--within is for one statement, not into a table; --reuse and --fresh are for one answered here"
         )
     if len(named) > 1:
         assert epsilon is not None
-        _workload(named, epsilon, asked, place, sink, remote, mock)
-        return
-    if (there := remote.open(place)) is not None:
-        assert epsilon is not None
         if diagnose is not None:
-            raise opt.Usage("--diagnose is for data here, not for a server")
-        _ask_server(there.mock() if mock else there, text, epsilon, asked, place, sink, mock)
+            raise opt.Usage("--diagnose is for one statement; the text has several")
+        workload(named, epsilon, asked, place, sink, remote, mock)
         return
-    with Progress("opening the data") as progress, _opened(place, mock) as session:
+    if there is not None:
+        price = {"within": known["within"], "diagnose": diagnose}
+        _ask_server(there.mock() if mock else there, text, epsilon, price, asked, place, sink, mock)
+        return
+    with Progress("opening the data") as progress, place.opened(mock) as session:
         if sink.output is not None:
             session.see_free(sink.output)
         raised = None if place.source is None else _raised(session)
@@ -192,11 +130,18 @@ def command(
 
 
 def _ask_server(
-    session: RemoteSession, text: str, epsilon: str, asked: Answered, place: Place, sink: Sink, mock: bool
+    session: RemoteSession,
+    text: str,
+    epsilon: str | None,
+    price: dict[str, Any],
+    asked: Answered,
+    place: Place,
+    sink: Sink,
+    mock: bool,
 ) -> None:
     """Ask a server; interrupted, the question goes on there, and its answer is free once it is kept."""
     with Progress("asking the server"):
-        release = session.sql(text, epsilon, **asked.keywords(place))
+        release = session.sql(text, epsilon, **asked.keywords(place), **price)
         left = session.budget
     if sink.table is not None:
         from discreet.release.answer_file import Target
@@ -208,38 +153,6 @@ def _ask_server(
         sink.put(release, left)
     if not sink.quiet:
         _tell(release, left, sink.output, mock, "")
-
-
-def _workload(
-    named: dict[str, str], epsilon: str, asked: Answered, place: Place, sink: Sink, remote: Remote, mock: bool
-) -> None:
-    """Answer several statements as one workload, on stdout."""
-    from discreet.cli import output as out
-    from discreet.release import documents
-
-    keywords = asked.keywords(place)
-    if keywords.pop("split") or keywords.pop("simultaneous"):
-        raise opt.Usage("--split and --simultaneous are for one statement; the text has several")
-    if sink.output is not None or sink.as_csv or remote.open(place) is not None:
-        raise opt.Usage("several statements are answered here, as text or as --json; ask for one at a time")
-    with Progress("opening the data") as progress, _opened(place, mock) as session:
-        answers = _stoppable(lambda: session.workload(named, epsilon, progress=progress.say, **keywords))
-        left = session.budget
-    if sink.as_json:
-        typer.echo(
-            documents.dump({name: documents.document(release, left) for name, release in answers.items()})
-        )
-    for name, release in answers.items() if not sink.as_json else ():
-        typer.echo(escaping.name(name))
-        out.print_release(release)
-        typer.echo()
-    if not sink.quiet:
-        notes = dict.fromkeys(note for release in answers.values() for note in release.notes[1:])
-        for note in notes:
-            out.say(f"not covered: {note}")
-        out.say(
-            "invented data: no number means anything, and nothing was charged" if mock else f"budget: {left}"
-        )
 
 
 def _raised(session: Session) -> str | None:
@@ -278,14 +191,6 @@ def _tell(release: Release | Written, left: BudgetState, output: Path | None, mo
     say(f"budget: {left}" + (f", kept in {where}" if where else ""))
 
 
-def _opened(place: Place, mock: bool) -> Session:
-    """The session of a place, or one over invented data with its policy."""
-    if not mock:
-        return place.open()
-    with place.open() as real:
-        return real.mock()
-
-
 def _ask(
     session: Session,
     text: str,
@@ -299,35 +204,12 @@ def _ask(
     """Ask, straight into a file of a table; the price are the options beside epsilon that decide on it."""
     keywords = asked.keywords(place)
     if sink.table is None:
-        return _stoppable(lambda: session.sql(text, epsilon, progress=progress.say, **keywords, **price))
+        return stoppable(lambda: session.sql(text, epsilon, progress=progress.say, **keywords, **price))
     into = sink.table
     assert epsilon is not None
     keywords["diagnose"] = price["diagnose"]
-    return _stoppable(
+    return stoppable(
         lambda: session.write(
             text, epsilon, into, replace=True, formulas=sink.formulas, progress=progress.say, **keywords
         )
     )
-
-
-def _stoppable(ask: Callable[[], T]) -> T:
-    """Ask a session; an interrupt that its engine turns into an error of its own is an interrupt again."""
-    interrupted = False
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        # DuckDB turns the interrupt that it notices into an error of its own, so it is noted here.
-        nonlocal interrupted
-        interrupted = True
-        raise KeyboardInterrupt
-
-    before = signal.signal(signal.SIGINT, stop)
-    try:
-        return ask()
-    except (EngineError, PostProcessingError) as error:
-        if not interrupted:
-            raise
-        failure = KeyboardInterrupt()
-        tell(failure, error.charged)
-        raise failure from None
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -12,8 +12,17 @@ from discreet.errors import EngineError, InvalidParameter, QueryRefused, tell
 from discreet.federation.nodes import given, offered
 from discreet.release.answer import Release
 from discreet.release.documents import FORMS, dump, state
+from discreet.release.exactly import exact
 from discreet.server.access import needs
-from discreet.server.bodies import ExplainQuestion, MockQuestion, PreviewQuestion, Question
+from discreet.server.bodies import (
+    ExplainQuestion,
+    MockQuestion,
+    PreviewQuestion,
+    PricedQuestion,
+    Question,
+    Workload,
+    WorkloadLook,
+)
 from discreet.server.people import Caller
 from discreet.server.service import Service, shown
 from discreet.session.analyst import AnalystSession
@@ -119,15 +128,60 @@ async def mock(
 
 @router.post("/datasets/{name}/query", summary="Answer a question, and charge its epsilon")
 async def query(
-    name: str, body: Question, caller: Asker, service: Here, request: Request, form: Form = None
+    name: str, body: PricedQuestion, caller: Asker, service: Here, request: Request, form: Form = None
 ) -> Response:
     """The charge is durable before data is read, and stays if anything fails afterwards.
 
     The same question with the same epsilon is answered again for nothing. Answers and errors come in slots of time.
     """
     chosen = form_of(request, form)
+    asked = await priced(service, caller, name, body)
+    return await service.ask(caller, name, asked, lambda release, session: written(chosen, release, session))
+
+
+async def priced(service: Service, caller: Caller, name: str, body: PricedQuestion) -> dict[str, Any]:
+    """The keyword arguments of a question, with the least epsilon for the errors that it names.
+
+    Raises:
+        InvalidParameter: it has both, or no epsilon will do. Nothing was charged.
+    """
+    asked = body.asked()
+    if body.within is None:
+        return asked
+    if body.epsilon is not None:
+        raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
+    session = service.session(caller, name)
+    found = await service.look(caller, lambda: session.epsilon_for(within=body.within or {}, **asked))
+    return {**asked, "epsilon": exact(found)}
+
+
+@router.post("/datasets/{name}/workload", summary="Answer several questions as one, and charge their epsilon")
+async def workload(
+    name: str, body: Workload, caller: Asker, service: Here, request: Request, form: Form = None
+) -> Response:
+    """Tables of the same rows are estimated together, so that they agree.
+
+    The form is JSON; asked for Arrow, each table in it is an Arrow stream in base64.
+    """
+    chosen = form_of(request, form)
+    if chosen not in ("json", "arrow"):
+        raise InvalidParameter("Several answers have the form json or arrow.", "Choose one of them.")
+    asked = {"query": "; ".join(body.queries.values()), **body.asked()}
     return await service.ask(
-        caller, name, body.asked(), lambda release, session: written(chosen, release, session)
+        caller, name, asked,
+        lambda answers, session: Response(
+            dump(wire.of_answers(answers, session.budget, chosen == "arrow"), None), media_type="application/json"
+        ),
+    )  # fmt: skip
+
+
+@router.post(
+    "/datasets/{name}/workload/preview", summary="Price and expected errors of several questions; free"
+)
+async def look_at_workload(name: str, body: WorkloadLook, caller: Analyst, service: Here) -> dict[str, Any]:
+    """Nothing is read and nothing is charged."""
+    return await service.look(
+        caller, lambda: wire.of_workload(service.session(caller, name).preview_workload(**body.looked()))
     )
 
 
@@ -182,9 +236,9 @@ def asked_of(body: Question) -> Asked:
 @router.post(
     "/datasets/{name}/questions", summary="Ask a question, and fetch its answer later", status_code=202
 )
-async def submit(name: str, body: Question, caller: Asker, service: Here) -> dict[str, Any]:
+async def submit(name: str, body: PricedQuestion, caller: Asker, service: Here) -> dict[str, Any]:
     """It is charged as by *query*, and goes by the key of its answer, which *releases* has once it is there."""
-    key = await service.later.submit(caller, name, body.asked())
+    key = await service.later.submit(caller, name, await priced(service, caller, name, body))
     return {"key": key, "status": "at work"}
 
 

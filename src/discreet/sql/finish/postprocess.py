@@ -55,6 +55,7 @@ def finish(
     public: Mapping[str, pa.Table],
     confidence: float,
     together: bool = False,
+    shown: Sequence[NoisyIntegers] | None = None,
 ) -> Answered:
     """Run the post-processing of a plan.
 
@@ -64,6 +65,7 @@ def finish(
         public: the public tables.
         confidence: of the intervals.
         together: whether all intervals together have it, instead of each by itself.
+        shown: the noisy integers in the shape that was asked for, if any; the intervals are of those released.
 
     Privacy: reads released and public numbers only, so it costs nothing (Dwork and Roth 2014, proposition 2.1).
 
@@ -72,8 +74,8 @@ def finish(
     """
     several = spread(plan.post)
     if several is None:
-        return _finish(plan, noisy, public, confidence, together)
-    answered = _finish(replace(plan, post=several.post), noisy, public, confidence, together)
+        return _finish(plan, noisy, public, confidence, together, shown)
+    answered = _finish(replace(plan, post=several.post), noisy, public, confidence, together, shown)
     return gathered(answered, several)
 
 
@@ -83,10 +85,11 @@ def _finish(
     public: Mapping[str, pa.Table],
     confidence: float,
     together: bool,
+    shown: Sequence[NoisyIntegers] | None,
 ) -> Answered:
     """The same for a statement, each of whose columns is one number, or has no intervals."""
     read = used(public, plan.post)
-    found, values, rows, cells = _answered(plan, noisy, read)
+    found, values, rows, cells = _answered(plan, noisy if shown is None else shown, read)
     over = cache(partial(banded, plan, found, read))  # made where it is needed: it takes a millisecond or two
     level = Level(confidence)
     if together:
@@ -112,6 +115,8 @@ def _finish(
         more, without = _by_draws_or_bands(noisy, values, rows, rest, (over(), level, confidence), cells)
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
+    if shown is not None:
+        intervals = {name: partial(_around_shown, values, name, ends) for name, ends in intervals.items()}
     without += tuple(name for name in rest if arrow.is_nested(values, name) and noise_in(plan.post, name))
     return Answered(
         values, LazyMapping({n: intervals[n] for n in values.column_names if n in intervals}), without
@@ -241,6 +246,11 @@ def around(own: Floats, ends: Interval) -> Interval:
     high = np.where(inside & ~np.isnan(high), np.maximum(high, own), high)
     assert not ((low > high) | (inside & ((low > own) | (high < own)))).any(), "low <= value <= high"
     return low, high
+
+
+def _around_shown(values: pa.Table, name: str, ends: Callable[[], Interval]) -> Interval:
+    """The interval of a released number, stretched so that it reaches to the one that is shown."""
+    return ordered(values, name, ends())
 
 
 def as_it_is(ends: Interval) -> Interval:

@@ -60,6 +60,7 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
         Source(number, one)
         for one in noisy
         if one.plan.discovery is None
+        and one.plan.times == 1  # no group is a window of several
         and _summable(one.plan)
         and one.plan.name not in partly
         and not given_to(one.plan)

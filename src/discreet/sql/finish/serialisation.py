@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 BLOCK = 1 << 18
 """How many groups are kept in one piece."""
+SLACK = 1 << 18
+"""Bytes for the things that the ledger keeps beside the integers of an answer."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,13 @@ class StoredAnswer:
     answer: Release | None
     noisy: list[NoisyIntegers]
     beside: tuple[Release, ...] = ()
+
+
+def size_of(plan: QueryPlan) -> int:
+    """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
+    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.measured)
+    shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
+    return SLACK + 8 * integers + 16 * shown
 
 
 def pack(

@@ -13,12 +13,17 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.engines.schema import Type
+from discreet.planning.ranges.factors import UNITS, single
+from discreet.planning.ranges.families import EACH
 from discreet.rational import show, small
 from discreet.sql import functions as fn
+from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.inspect.diagram import Fact, Json
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.ranged import Ranged
 
 SHOWN_VALUES = 6
 """How many keys are written out before the rest is only counted."""
@@ -179,12 +184,28 @@ def keys_of(release: PlannedRelease) -> str:
 def deviations(release: PlannedRelease) -> tuple[float, float]:
     """The standard deviation of the noise of an estimated table in rows, and that of the table measured apart."""
     estimated = release.estimated
-    assert estimated is not None
+    assert isinstance(estimated, Estimated)
     unit = float(estimated.scales[0]) / release.measures[0].row_sensitivity
     return unit * math.sqrt(estimated.variance), unit * math.sqrt(2 * estimated.strategy.even)
 
 
+def errors_of(series: Ranged, release: PlannedRelease) -> list[tuple[str, float, float]]:
+    """Of each family of sums its name, and the standard deviation of its noise in rows: measured so, and apart."""
+    unit = float(series.scales[0]) / release.measures[0].row_sensitivity
+    alone = single(series.factors.size)
+    families = dict.fromkeys((EACH, *series.families))
+    return [
+        (one.words, unit * math.sqrt(series.factors.variance(one)), unit * math.sqrt(alone.variance(one)))
+        for one in families
+    ]
+
+
 def _measured(workload: Workload) -> str:
+    if workload.series is not None:
+        series, axes = workload.series, ks.axes(workload.finest.keys)
+        key = words(workload.finest.keys[axes[series.axis][0]].expression)
+        apart = " and ".join(f"{apart}" for apart, _ in series.factors.levels)
+        return f"sums along {key}, estimated from each group and smooth windows {apart} groups apart, all consistent"
     tables = len(workload.tables)
     listed = "; ".join(f"{keys_of(one)}: epsilon {show(one.epsilon)}" for _, one in workload.marginals)
     return f"{tables} tables of the same rows, estimated from marginals: {listed}"
@@ -192,6 +213,10 @@ def _measured(workload: Workload) -> str:
 
 def _saved(plan: QueryPlan, workload: Workload) -> str:
     listed = []
+    if workload.series is not None:
+        for name, own, apart in errors_of(workload.series, workload.finest):
+            listed.append(f"{name} {own:.3g} instead of {apart:.3g}")
+        return f"standard deviation of the noise, in rows: {'; '.join(listed)}"
     for release in _tables(plan, workload):
         own, apart = deviations(release)
         listed.append(f"{keys_of(release)} {own:.3g} instead of {apart:.3g}")
@@ -199,6 +224,15 @@ def _saved(plan: QueryPlan, workload: Workload) -> str:
 
 
 def _data(plan: QueryPlan, workload: Workload) -> Json:
+    if workload.series is not None:
+        levels: list[Json] = [
+            {"apart": apart, "weight": weight / UNITS} for apart, weight in workload.series.factors.levels
+        ]
+        sums: list[Json] = [
+            {"sums": name, "standard_deviation": own, "apart": apart}
+            for name, own, apart in errors_of(workload.series, workload.finest)
+        ]
+        return {"windows": levels, "measured": workload.series.factors.nodes, "sums": sums}
     measured: list[Json] = [
         {"keys": keys_of(one), "cells": one.cells, "epsilon": show(one.epsilon, 12)}
         for _, one in workload.marginals

@@ -45,6 +45,10 @@ def identity(plan: QueryPlan, dialect: str) -> str:
         for piece in _pieces(release, named(dialect)):
             state.update(b"%d:" % len(piece) + piece)
     for workload in plan.workloads:
+        if workload.series is not None:
+            own = workload.series
+            state.update(b"series:" + _text((own.sizes, own.axis, own.order, own.factors), named(dialect)))
+            continue
         strategy = tuple((keys, marginal.shares) for keys, marginal in workload.marginals)
         state.update(b"marginals:" + _text((workload.sizes, strategy), named(dialect)))
     return state.hexdigest()

@@ -5,8 +5,8 @@ All estimates are marginals of one table of whole steps, so that every total is 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -17,8 +17,9 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
 from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.ranged import Ranged
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
+Shape: TypeAlias = Callable[[Sequence[AnyMeasure], "Integers", Sequence[int]], "Integers"]
+"""Of measures, cells (series, cells, integers) and their binary places the cells that are shown."""
 HALF = 31
 """Sums are taken of the lower and the upper bits by themselves, so that none wraps."""
 
@@ -46,15 +49,24 @@ def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> l
     Raises:
         EngineError: the engine failed; the charge stays.
     """
-    exact = exact_integers(workload.finest, engine, salt).reshape(*workload.sizes, -1)
+    exact = exact_integers(workload.finest, engine, salt)
     noisy = []
     for keys, marginal in workload.marginals:
-        entries = summed(exact, keys).reshape(marginal.cells, -1)
+        if workload.series is not None:
+            entries = windows(exact, workload.series)
+        else:
+            entries = summed(exact.reshape(*workload.sizes, -1), keys).reshape(marginal.cells, -1)
         for index, part in enumerate(columns(marginal.measures)):
             for here, _ in blocks(EVERY, marginal.cells):
                 entries[here, part] = draw(use_of(marginal, index), entries[here, part])
         noisy.append(NoisyIntegers(marginal, entries))
     return noisy
+
+
+def windows(table: Integers, series: Ranged) -> Integers:
+    """The weighted sums of each series: int64 (groups, integers) -> (others times nodes, integers)."""
+    found = np.moveaxis(series.factors.measured(series.in_order(table)), -1, -2)
+    return np.array(found.reshape(-1, table.shape[1]), order="C")
 
 
 def summed(table: Integers, keys: Keys) -> Integers:
@@ -69,8 +81,15 @@ def summed(table: Integers, keys: Keys) -> Integers:
     return np.asarray(np.where(high > inside, SATURATE, np.where(high < inside, -SATURATE, out)))
 
 
-def tables_of(plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[NoisyIntegers]:
+def tables_of(
+    plan: QueryPlan, noisy: Sequence[NoisyIntegers], shape: Shape | None = None
+) -> list[NoisyIntegers]:
     """The noisy tables of a plan, from the noisy integers that were measured; tables that are given stay.
+
+    Args:
+        plan: of the question.
+        noisy: the integers of all that was measured.
+        shape: shapes the cells that the tables of a workload are sums of.
 
     Privacy: reads noisy integers only, so it is post-processing (Dwork and Roth 2014, proposition 2.1).
     """
@@ -78,16 +97,25 @@ def tables_of(plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[NoisyInte
     plans = {release.name: release for release in plan.releases}
     for workload in plan.workloads:
         if not known.keys() >= set(workload.tables):
-            known.update(_estimated(workload, known, [plans[name] for name in workload.tables]))
+            known.update(_estimated(workload, known, [plans[name] for name in workload.tables], shape))
     return [known[release.name] for release in plan.releases]
 
 
 def _estimated(
-    workload: Workload, known: Mapping[str, NoisyIntegers], tables: Sequence[PlannedRelease]
+    workload: Workload,
+    known: Mapping[str, NoisyIntegers],
+    tables: Sequence[PlannedRelease],
+    shape: Shape | None,
 ) -> dict[str, NoisyIntegers]:
     """The tables of a workload from its noisy marginals."""
+    if workload.series is not None:
+        return {
+            tables[0].name: _from_windows(
+                workload.series, known[workload.marginals[0][1].name], tables[0], shape
+            )
+        }
     first = tables[0].estimated
-    assert first is not None
+    assert isinstance(first, Estimated)
     every = tuple(range(len(workload.sizes)))
     measured = {
         keys: known[marginal.name].entries.reshape(*_of(workload.sizes, keys), -1)
@@ -97,14 +125,37 @@ def _estimated(
     held, whole = next(iter(measured.items()))
     if len(measured) > 1 or held != every:
         held, whole = every, _joint(measured, first, workload, places)
+    if shape is not None:
+        used = places if held == every else (0,) * len(places)
+        flat = whole.reshape(1, -1, whole.shape[-1])
+        whole = shape(workload.finest.measures, flat, used).reshape(whole.shape)
     out = {}
     for table in tables:
         own = table.estimated
-        assert own is not None
+        assert isinstance(own, Estimated)
         sums = summed(whole, tuple(held.index(key) for key in own.keys))
         entries = np.asfortranarray(own.shown(sums).reshape(table.cells, -1))
         out[table.name] = NoisyIntegers(table, entries, places=places)
     return out
+
+
+def _from_windows(
+    series: Ranged, noisy: NoisyIntegers, table: PlannedRelease, shape: Shape | None = None
+) -> NoisyIntegers:
+    """The groups of a series from its noisy windows, in whole steps."""
+    count = noisy.entries.shape[1]
+    nodes = noisy.entries.reshape(*series.others, series.factors.nodes, count).astype(np.float64)
+    found = series.as_groups(series.factors.estimate(np.moveaxis(nodes, -2, -1)))
+    places = tuple(series.bits(index) for index in range(len(table.measures)))
+    for part, bits in zip(columns(table.measures), places, strict=True):
+        steps = np.rint(found[:, part] * 2.0**bits)
+        found[:, part] = np.clip(steps, -float(SATURATE), float(SATURATE))
+    entries = found.astype(np.int64)
+    if shape is not None:
+        inner = np.moveaxis(series.in_order(entries), -2, -1)
+        one = shape(table.measures, inner.reshape(-1, *inner.shape[-2:]), places).reshape(inner.shape)
+        entries = series.as_groups(np.moveaxis(one, -1, -2))
+    return NoisyIntegers(table, np.asfortranarray(entries), places=places)
 
 
 def _joint(
@@ -138,6 +189,8 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
         return release.recalled.drawn(measure, (draws, release.cells, release.measures[measure].entries))
     estimated = release.estimated
+    if isinstance(estimated, Ranged):
+        return estimated.again(measure, release.measures[measure].entries, draws, seed)
     assert estimated is not None
     model, entries = estimated.strategy.measured, release.measures[measure].entries
     noise = {}

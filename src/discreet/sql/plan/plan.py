@@ -22,7 +22,9 @@ from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.recalled import Recalled
+from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.ranged import Ranged
 
 if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
@@ -40,12 +42,14 @@ class Aggregate:
         quantity: as the table of aggregates names it (`functions.aggregates`).
         whole: whether the answer is an integer.
         sql: as the analyst wrote it.
+        counts: whether it would be whole if its table were measured by itself.
     """
 
     measure: int
     quantity: str
     whole: bool
     sql: str
+    counts: bool = False
 
 
 @dataclass(frozen=True)
@@ -131,11 +135,13 @@ class PlannedRelease:
         discovery: how its groups are found; None when all keys are public.
         sets: for each measure the number of its set of alternatives, of which one row moves at most one; empty where
             each measure is alone.
-        estimated: how it is estimated from the marginals of a workload; None where its integers get noise themselves.
+        estimated: how it is estimated from the marginals of a workload, or from sums of its ordered groups; None where
+            its integers get noise themselves.
         of_several: whether it has the noise of several groups, though it may have but one, as in a workload.
         rhos: for each measure the zCDP of its Gaussian noise, 0 where it has Laplace noise; empty where all have. The
             shares of the measures with Gaussian noise are spent together, with the delta of the plan.
         recalled: how it is made of integers that were released before; None where it is not.
+        times: of weighted sums of groups, how much the weights of one group add up to.
     """
 
     name: str
@@ -147,10 +153,11 @@ class PlannedRelease:
     unit_factor: int
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
-    estimated: Estimated | None = None
+    estimated: Estimated | Ranged | None = None
     of_several: bool = False
     rhos: tuple[Fraction, ...] = ()
     recalled: Recalled | None = None
+    times: int = 1
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
@@ -158,7 +165,7 @@ class PlannedRelease:
         return tuple(columns(self.measures))
 
     @property
-    def law(self) -> Estimated | Recalled | None:
+    def law(self) -> Estimated | Ranged | Recalled | None:
         """The law of the noise of an integer, where it is another one than that of a release by itself."""
         return self.recalled if self.recalled is not None else self.estimated
 
@@ -192,7 +199,7 @@ class PlannedRelease:
         A unit that is replaced takes its rows from one group, or one of several alternatives, to another; where there
         is but one, its rows only take the places of others, as `measures.measure` says.
         """
-        cap = self.parts[measure.part].cap
+        cap = self.parts[measure.part].cap * self.times
         if self.unit_factor == 1:
             return cap * measure.row_sensitivity
         index = next(index for index, own in enumerate(self.measures) if own is measure)
@@ -207,6 +214,7 @@ class PlannedRelease:
         without negative integers are then no further apart than if they were at right angles, others twice as far;
         so are counts of values with so many rows, as a row that is taken away may add to them.
         """
+        assert self.times == 1
         moved = self.parts[measure.part].square * measure.row_sensitivity**2
         if self.unit_factor > 1:
             sized = isinstance(measure, Measure) and measure.sizes is not None
@@ -253,9 +261,11 @@ class Workload:
     Attributes:
         finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
         sizes: the number of values of each of its axes, as `workloads.axes` says.
-        marginals: measured ones: sums of these integers over some keys, by the numbers of the axes that are left.
+        marginals: measured ones: sums of these integers over some keys, by the numbers of the axes that are left; of
+            a series the one release of all its windows.
         tables: the names of the releases that are estimated from the marginals.
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.
+        series: how its one table is made of sums over windows of ordered groups; None where it has marginals.
     """
 
     finest: PlannedRelease
@@ -263,6 +273,7 @@ class Workload:
     marginals: tuple[tuple[Keys, PlannedRelease], ...]
     tables: tuple[str, ...]
     closed: bool
+    series: Ranged | None = None
 
 
 @dataclass(frozen=True)
@@ -277,6 +288,7 @@ class QueryPlan:
         workloads: those of them that are estimated together.
         cut_off: the measurements of the rows and values that caps and bounds cut off.
         gaussian: the delta of its Gaussian noise; 0 where it has none.
+        shaping: how its numbers are shown.
     """
 
     text: str
@@ -286,6 +298,19 @@ class QueryPlan:
     workloads: tuple[Workload, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
     gaussian: Fraction = Fraction(0)
+    shaping: Shaping = NO_SHAPING
+
+    def shaped(self, how: Shaping) -> QueryPlan:
+        """The same plan with its numbers shown in another shape: counts are whole for all tables then, or as here."""
+        if not how:
+            return self
+        tables = self.releases
+        if how.integers:
+            tables = tuple(
+                replace(t, aggregates=tuple(replace(a, whole=a.whole or a.counts) for a in t.aggregates))
+                for t in tables
+            )
+        return replace(self, releases=tables, shaping=how)
 
     @cached_property
     def whole(self) -> QueryPlan:

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import TypeAlias
 
 from sqlglot import exp
@@ -29,7 +30,9 @@ from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
+from discreet.sql.plan.workloads.series import series_of
 from discreet.sql.plan.workloads.together import groups_of, together
+from discreet.sql.plan.workloads.windows import families_of
 from discreet.sql.syntax.nodes import shown_as
 
 
@@ -64,6 +67,7 @@ def plan(
     known: Known | None = None,
     intervals: bool = True,
     gaussian: bool = False,
+    series: bool = True,
 ) -> QueryPlan:
     """Plan a question.
 
@@ -78,6 +82,7 @@ def plan(
         known: of earlier statements with the same catalog, to be looked up and added to.
         intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
         gaussian: whether the delta may buy Gaussian noise, too, where all keys are public.
+        series: whether groups whose running totals are asked for may be measured by sums of them.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
@@ -89,8 +94,9 @@ def plan(
     sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
     _emphasise(weights, emphasis, reading.releases, sets, reading.post)
     releases, workloads, spent = _released(
-        reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian
-    )
+        reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
+        [reading.post] * len(reading.releases) * series,
+    )  # fmt: skip
     statement = _statement(found, limits, emphasis)
     return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
 
@@ -129,8 +135,9 @@ def plan_together(
     chosen = [one for _, reading in found for one in reading.chosen]
     weights = [weight for _, reading in found for weight in reading.weights]
     releases, workloads, spent = _released(
-        unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian
-    )
+        unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
+        [reading.post for _, reading in found for _ in reading.releases],
+    )  # fmt: skip
     own = iter(releases)
     each = []
     for text, (canonical, reading) in zip(texts, found, strict=True):
@@ -158,6 +165,7 @@ def _released(
     limits: Limits,
     delta: Fraction,
     gaussian: bool,
+    posts: Sequence[exp.Query],
 ) -> tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]:
     """The releases with their shares of epsilon, those measured together, and the delta of Gaussian noise."""
     finding = sum(release.unknown for release in unplanned)
@@ -174,6 +182,16 @@ def _released(
             workloads.append(joined[0])
             for index, table in joined[1].items():
                 releases[index] = table
+    for index, post in enumerate(posts):
+        one, release = unplanned[index], releases[index]
+        if release.estimated is None:
+            series = series_of(
+                one, chosen[index], release, families_of(post, one.name), shares[index],
+                partial(build, one, index),
+            )  # fmt: skip
+            if series is not None:
+                workloads.append(series[0])
+                releases[index] = series[1]
     spent = Fraction(0)
     if gaussian:
         releases, spent = with_gaussian(releases, chosen, weights, shares, delta)

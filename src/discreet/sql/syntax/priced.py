@@ -22,7 +22,8 @@ CLAUSE = "DIFFERENTIAL_PRIVACY"
 NAMES = {
     "epsilon": "epsilon", "delta": "delta", "max_groups_contributed": "max_groups", "max_rows_contributed": "max_rows",
     "max_groups": "max_groups", "max_rows": "max_rows", "max_rows_per_group": "max_rows_per_group",
-    "confidence": "confidence", "privacy_unit_column": "privacy_unit_column",
+    "confidence": "confidence", "nonnegative": "nonnegative", "integers": "integers",
+    "privacy_unit_column": "privacy_unit_column",
 }  # fmt: skip
 """The words that may stand in OPTIONS, each with its name here."""
 REFUSED = {

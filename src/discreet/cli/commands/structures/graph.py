@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.commands.query import Sink
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import source_of
 from discreet.cli.progress import Progress
+from discreet.cli.terminal.sink import Sink
 
 if TYPE_CHECKING:
     from discreet.session.sources.graphing import GraphPreview

@@ -124,7 +124,8 @@ def together(
             measures=finest.measures,
             shares=tuple(share / least for share in finest.shares),
             aggregates=tuple(
-                replace(one, whole=one.whole and not inexact) for one in releases[index].aggregates
+                replace(one, whole=one.whole and not inexact, counts=one.whole)
+                for one in releases[index].aggregates
             ),
             estimated=estimated,
             of_several=not finest.one_group,

@@ -1,0 +1,44 @@
+"""Families of sums: which values each of them adds up."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from discreet.planning.ranges.families import EACH, RUNNING, Family, Frame, Ranges, counted, number, sums
+
+FAMILIES = [
+    EACH,
+    RUNNING,
+    Frame(0, None),
+    Frame(None, None),
+    Frame(2, 0),
+    Frame(1, 3),
+    Frame(-1, 2),
+    Ranges(((0, 3), (2, 9))),
+]
+
+
+def matrix(family: Family, size: int) -> np.ndarray:
+    """The sums as rows of zeros and ones, one value after the other."""
+    first, last = family.ends(size)
+    at = np.arange(size)
+    return ((at >= first[:, None]) & (at < last[:, None])).astype(float)
+
+
+@pytest.mark.parametrize("family", FAMILIES, ids=repr)
+def test_sums_and_counts_are_those_of_the_matrix(family: Family) -> None:
+    table = np.random.default_rng(1).normal(size=(9, 2))
+    whole = matrix(family, 9)
+    assert np.allclose(sums(table, family), whole @ table)
+    assert np.array_equal(counted(family, 9), whole.sum(axis=0))
+    assert number(family, 9) == len(whole)
+    assert np.array_equal(counted(family, 9, 2), whole[::2].sum(axis=0))
+
+
+def test_frames_are_those_of_sql() -> None:
+    assert np.array_equal(matrix(RUNNING, 4), np.tril(np.ones((4, 4))))
+    assert matrix(Frame(1, 0), 3).tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
+    assert [one.words for one in (EACH, RUNNING, Frame(6, 0), Frame(None, None), Ranges(()))] == [
+        "single groups", "running totals", "sums of 7", "totals", "ranges",
+    ]  # fmt: skip
