@@ -191,6 +191,8 @@ class Service:
             see_size(look)
             history = self.datasets[name].history
             paid = not look.key or look.key in history.of(caller.name)
+            if look.key and not (paid and history.answered(look.key)):
+                session.try_out(**asked)
             began.see(look, history.answered(look.key))
             new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began.came)
             try:
@@ -302,15 +304,20 @@ def shown(terms: Terms) -> dict[str, str]:
 
 
 def see_size(look: Look) -> None:
-    """Refuse an answer of very many groups, before it is charged.
+    """Refuse an answer of very many groups or numbers, before it is charged.
 
     Raises:
-        QueryRefused: it has more than MOST_GROUPS.
+        QueryRefused: it has more than MOST_GROUPS, or MOST_VALUES.
     """
     if look.groups > MOST_GROUPS:
         raise QueryRefused(
             f"The answer has {look.groups:,} groups, and the service gives at most {MOST_GROUPS:,}.",
             "Group by fewer columns, or filter the groups with WHERE.",
+        )
+    if look.numbers > MOST_VALUES:
+        raise QueryRefused(
+            f"The groups have {look.numbers:,} numbers together, and the service gives at most {MOST_VALUES:,}.",
+            "Ask for fewer aggregates at once, or for fewer groups.",
         )
 
 
