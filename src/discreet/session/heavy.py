@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
-from discreet.sql.inspect.preview import expected_errors
+from discreet.sql.inspect.preview import expected_errors, invented
+from discreet.sql.intervals.simulation.simulated import used
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.unknown_groups import imagined
 
@@ -43,8 +45,12 @@ def see_ends(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level) -> N
     if not plan.releases or rows_met(plan, public) <= MANY:
         return
     began = monotonic()
+    made = imagined(plan)
+    tables = {one.plan.name: one.table() for one in invented(made, ROWS)} | dict(used(public, plan.post))
     try:
-        expected_errors(plan, public, level, ROWS)
+        with Sandbox(tables) as sandbox:
+            sandbox.run(plan.post.sql("duckdb"), PATIENCE)
+        expected_errors(plan, public, level, ROWS)  # the intervals, too, which may run it again
         late = monotonic() - began > PATIENCE
     except PostProcessingError:
         late = True
