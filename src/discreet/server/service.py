@@ -20,6 +20,8 @@ from discreet.release.exactly import exact
 from discreet.server.dataset import DataSet
 from discreet.server.desk import Caps, Desk, TooLong
 from discreet.server.later import Later
+from discreet.server.oidc.identities import Identities
+from discreet.server.oidc.provider import Provider
 from discreet.server.pages.draft import Draft
 from discreet.server.people import Caller, People
 from discreet.server.problems import not_there, told
@@ -51,6 +53,7 @@ class Settings:
         burst: requests of a caller at once.
         hosts: the names by which the service is called; a request by another one is refused.
         secure: whether it is reached through https, by a proxy.
+        public_url: the address of that proxy; empty without one.
     """
 
     caps: Caps = field(default_factory=Caps)
@@ -58,6 +61,7 @@ class Settings:
     burst: float = 60.0
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
     secure: bool = False
+    public_url: str = ""
 
 
 @dataclass
@@ -70,6 +74,7 @@ class Service:
         settings: of the steward.
         draft: the policy in the making, for a service that begins without data; None for every other one.
         secret: the way in to make it; holds once.
+        provider: by which people sign in with an account elsewhere; None where tokens alone let them in.
     """
 
     datasets: dict[str, DataSet]
@@ -77,9 +82,13 @@ class Service:
     settings: Settings = field(default_factory=Settings)
     draft: Draft | None = None
     secret: str = ""
+    provider: Provider | None = None
 
     def __post_init__(self) -> None:
         self.people = People(self.state)
+        self.identities = Identities(
+            self.people, "" if self.provider is None else self.provider.settings.issuer
+        )
         self.questions = Desk(self.settings.caps, "questions")
         self.looks = Desk(FREE, "looks")
         self.office = Desk(FREE, "office")  # of stewards, whom no analyst may keep from revoking a token
