@@ -9,8 +9,8 @@ import time
 import pytest
 
 from discreet.server import service
-from discreet.session import heavy
 from discreet.session.queries import Queries
+from discreet.session.waiting import heavy
 from tests.server.conftest import COUNT, Running
 
 HOSPITAL = "/api/v1/datasets/hospital"

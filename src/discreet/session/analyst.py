@@ -17,11 +17,11 @@ from discreet.release.guarantee import Guarantee
 from discreet.session.asking import asked, see_process
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState, account_of
-from discreet.session.heavy import see_ends, shows_all
 from discreet.session.parameters import see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.session import Session
 from discreet.session.text_only import answer_about, read_price
+from discreet.session.waiting.heavy import see_ends, shows_all
 from discreet.sql.syntax.priced import looked_at
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*", re.ASCII)

@@ -118,7 +118,7 @@ class Provider:
 
         Args:
             attempt: of the cookie.
-            redirect: as it was said at the beginning.
+            redirect: the same address as at the beginning.
             came: the parameters of the address.
 
         Raises:

@@ -10,9 +10,10 @@ from tests.inside import queries_of
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.session import Session, heavy
+from discreet.session import Session
 from discreet.session.analyst import AnalystSession
 from discreet.session.question import Question
+from discreet.session.waiting import heavy
 
 PEOPLE = pa.table({"ward": [1, 2], "age": [30, 40]})
 WARDS = pa.table({"ward": list(range(200))})
