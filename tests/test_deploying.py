@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import psycopg
 import pytest
 
+from discreet.errors import LedgerCorrupt
+from discreet.ledger import Account, Loss, open_ledger
 from tests.servers import new_database
 from tests.test_docs import DOCS
 from tests.test_readme import _blocks, _shell
@@ -76,3 +81,38 @@ def test_the_grants_are_enough_and_no_more() -> None:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 owner.execute(refused)
         owner.execute("RESET ROLE; DROP OWNED BY discreet_reader; DROP ROLE discreet_reader")
+
+
+def test_a_dump_of_postgresql_is_restored_and_a_noted_head_tells_what_it_lacks() -> None:
+    """The commands of the page, with PostgreSQL's own programs from the wheel."""
+    dump, restore = (re.findall(rf"`({name} [^`]+)`", OPERATING)[0] for name in ("pg_dump", "pg_restore"))
+    url = new_database()
+    with psycopg.connect(url) as connection:
+        row = connection.execute("SELECT setting FROM pg_config WHERE name = 'BINDIR'").fetchone()
+    assert row is not None
+    programs = Path(row[0])
+    if not (programs / "pg_dump").exists():
+        pytest.skip("there is no pg_dump beside the server")
+    place, account = f"{url}#discreet_ledger_hospital", Account("the data set", Loss(3))
+
+    def run(command: str, folder: Path) -> None:
+        name, *parts = shlex.split(command)
+        parts = [f"--dbname={url}" if part in ("budgets", "--dbname=budgets") else part for part in parts]
+        done = subprocess.run([programs / name, *parts], cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    with TemporaryDirectory() as folder, contextlib.closing(open_ledger(place)) as ledger:
+        ledger.settle(ledger.charge("one", Loss(1), [account]), b"1")
+        kept = ledger.head()
+        run(dump, Path(folder))
+        ledger.charge("two", Loss(1), [account])
+        noted = ledger.head()
+        ledger.close()
+        run(restore, Path(folder))
+        with contextlib.closing(open_ledger(place)) as restored:
+            assert restored.verify(kept) == 2
+            assert restored.spent(account) == Loss(1)
+            with pytest.raises(
+                LedgerCorrupt, match="gone"
+            ):  # a charge is lost, and nothing but the note tells
+                restored.verify(noted)

@@ -217,6 +217,13 @@ class Busy(ServerError):
     """A server has too much to do, or was asked too often. Nothing was charged."""
 
 
+class Unavailable(ServerError):
+    """A server's machine gives it no further process, so that nothing above the noise can be evaluated.
+
+    Where a question was charged before, its noisy numbers are kept: the same again is free.
+    """
+
+
 class TimedOut(ServerError):
     """A question took longer than the server allows. It goes on there, and its charge stays.
 

@@ -62,6 +62,8 @@ PAGES: dict[tuple[str, str], tuple[dict[str, str] | None, tuple[int, ...]]] = {
     ("GET", "/static/icon.svg"): (None, (200, 200, 200, 200, 200, 200)),
     ("GET", "/sign-in"): (None, (200, 200, 200, 200, 200, 200)),
     ("POST", "/sign-in"): ({"token": "x"}, (401, 401, 401, 401, 401, 401)),
+    ("GET", "/sign-in/provider"): (None, (404, 404, 404, 404, 404, 404)),  # there is no provider
+    ("GET", "/sign-in/provider/back"): (None, (404, 404, 404, 404, 404, 404)),
     ("GET", "/"): (None, (303, 303, 303, 303, 303, 303)),
     ("GET", "/api"): (None, (303, 200, 200, 200, 200, 200)),
     ("GET", "/data"): (None, (303, 200, 200, 200, 200, 200)),

@@ -165,7 +165,7 @@ def test_no_statement_makes_the_service_fail(
                 "POST", f"/api/v1/datasets/hospital/{kind}", who, {"query": query, "epsilon": "0.01"}
             )
             statuses[answer.status] += 1
-            assert answer.status < 500, (kind, query, answer.data)
+            assert answer.status < 500, (seed, number, kind, query, answer.data)
             see_nothing_private(running, json.dumps(json.loads(answer.data)), query)
 
     with ThreadPoolExecutor(len(ANALYSTS)) as pool:

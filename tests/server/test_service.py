@@ -10,6 +10,7 @@ import pytest
 
 from discreet.server import service
 from discreet.session.queries import Queries
+from discreet.session.waiting import heavy
 from tests.server.conftest import COUNT, Running
 
 HOSPITAL = "/api/v1/datasets/hospital"
@@ -60,6 +61,33 @@ def test_very_many_groups_are_refused_before_the_charge(
         answer = running.call("POST", f"{HOSPITAL}/{what}", "ben", {"query": COUNT, "epsilon": "0.5"})
         assert (answer.status, answer.json["error"]) == (422, "QueryRefused")
         assert "3 groups" in answer.json["cause"]
+    assert running.call("GET", f"{HOSPITAL}/budget", "ben").json["spent"] == "0"
+
+
+def test_very_many_numbers_are_refused_before_the_charge(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(service, "MOST_VALUES", 8)
+    several = {
+        "query": "SELECT county, COUNT(*) AS a, AVG(age) AS b, SUM(age) AS c FROM visits GROUP BY county LIMIT 1",
+        "epsilon": "0.5",
+    }
+    same = {"query": COUNT.replace("COUNT(*)", "COUNT(*) AS m, COUNT(*)"), "epsilon": "0.5"}
+    for what, question in (("query", several), ("mock", several), ("query", same)):
+        answer = running.call("POST", f"{HOSPITAL}/{what}", "ben", question)
+        assert (answer.status, answer.json["error"]) == (422, "QueryRefused")
+        assert "9 numbers" in answer.json["cause"]
+    assert running.call("GET", f"{HOSPITAL}/budget", "ben").json["spent"] == "0"
+
+
+def test_a_statement_that_does_not_end_is_refused_before_the_charge(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(heavy, "MANY", 4)
+    monkeypatch.setattr(heavy, "PATIENCE", -1.0)
+    crossed = f"WITH g AS ({COUNT}) SELECT SUM(a.n) AS s FROM g a, g b"
+    answer = running.call("POST", f"{HOSPITAL}/query", "ben", {"query": crossed, "epsilon": "0.5"})
+    assert (answer.status, answer.json["error"], answer.json["charged"]) == (422, "QueryRefused", None)
     assert running.call("GET", f"{HOSPITAL}/budget", "ben").json["spent"] == "0"
 
 

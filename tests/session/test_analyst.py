@@ -65,6 +65,18 @@ def test_the_own_budget_and_that_of_all_hold() -> None:
     assert (ana.budget.left, ben.budget.left) == (Fraction(1, 10), Fraction(1, 2))
 
 
+def test_a_refusal_tells_an_analyst_of_their_own_budget_first() -> None:
+    session = over(budget=1)
+    ana, ben = AnalystSession(session, "ana", "0.6"), AnalystSession(session, "ben", "0.9")
+    ben.sql(COUNT, epsilon="0.7")
+    with pytest.raises(BudgetExceeded, match=r"analyst ana has epsilon 0\.6 left") as own:  # and so would all
+        ana.sql("SELECT SUM(age) AS n FROM data", epsilon="0.8")
+    assert "data set" not in str(own.value)
+    with pytest.raises(BudgetExceeded, match="the data set has epsilon") as whole:
+        ana.sql("SELECT SUM(age) AS n FROM data", epsilon="0.5")
+    assert "Your own budget has epsilon 0.6 left" in whole.value.fix
+
+
 def test_an_answer_of_another_is_charged_to_the_own_account_alone_and_once() -> None:
     session = over()
     ana, ben = AnalystSession(session, "ana", 1), AnalystSession(session, "ben", 1)

@@ -16,12 +16,14 @@ from discreet.errors import (
     SessionError,
     SourceError,
     TimedOut,
+    Unavailable,
 )
 
 STATES: tuple[tuple[type[DiscreetError], str], ...] = (
     (BudgetExceeded, "53400"), (Busy, "53300"), (TimedOut, "57014"), (NotAllowed, "42501"), (InvalidParameter, "22023"),
-    (QueryRefused, "42000"), (PostProcessingError, "22000"), (EngineError, "58000"), (LedgerError, "58030"),
-    (SourceError, "58000"), (PolicyError, "55000"), (SessionError, "55000"), (DiscreetError, "XX000"),
+    (Unavailable, "53000"), (QueryRefused, "42000"), (PostProcessingError, "22000"), (EngineError, "58000"),
+    (LedgerError, "58030"), (SourceError, "58000"), (PolicyError, "55000"), (SessionError, "55000"),
+    (DiscreetError, "XX000"),
 )  # fmt: skip
 """SQLSTATE by the first class that an error is of."""
 

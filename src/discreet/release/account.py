@@ -9,6 +9,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from discreet.accounting.loss import at_most
 from discreet.errors import BudgetExceeded, PolicyError, QueryRefused
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
 from discreet.ledger.admission import priced
@@ -210,7 +211,10 @@ class AnalystAccount(DataAccount):
 
     def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge a question to both accounts; see `DataAccount.charge`."""
-        receipt = super().charge(question, event, kept, words)
+        try:
+            receipt = super().charge(question, event, kept, words)
+        except BudgetExceeded as error:
+            raise self._of_their_own(error, event) from None
         self._had.add(question)
         return receipt
 
@@ -229,6 +233,24 @@ class AnalystAccount(DataAccount):
         """The loss spent of the data set and of the analyst, at one moment; see `DataAccount.spent`."""
         whole, own = self._ledger.standings(self._accounts, extra)
         return self._counted(*whole, extra), self.own._counted(*own, extra)
+
+    def _of_their_own(self, error: BudgetExceeded, event: Event) -> BudgetExceeded:
+        """A refusal in words about the analyst's own budget, which the data set's may hide."""
+        if error.account != self._account.name:
+            return error
+        limit = self.own._account.limit.epsilon
+        left = at_most(max(Fraction(0), limit - self.own.spent().epsilon))
+        if self.own.left(event) < 0:
+            said = BudgetExceeded(self.own._account.name, error.asked, left)
+        else:
+            fix = (
+                f"Your own budget has epsilon {left} left, but all analysts spend that of the data set together: ask "
+                "with a smaller epsilon, or ask the steward for a larger budget of the data set."
+            )
+            said = BudgetExceeded(error.account, error.asked, error.left, fix)
+        for note in getattr(error, "__notes__", ()):
+            said.add_note(note)
+        return said
 
     def _catch_up(self) -> None:
         """Read the charges that came since, each once: an old ledger is long."""

@@ -19,6 +19,7 @@ from discreet.server.api import analyst, metrics, steward
 from discreet.server.guard import Guard
 from discreet.server.pages import analyst as pages_analyst
 from discreet.server.pages import answers as pages_answers
+from discreet.server.pages import oidc as pages_oidc
 from discreet.server.pages import steward as pages_steward
 from discreet.server.pages import wizard as pages_wizard
 from discreet.server.pages.site import failed, page
@@ -50,7 +51,7 @@ def make_api(service: Service) -> FastAPI:
     )  # fmt: skip
     app.state.service = service
     # One flat list, which the test of authorisation can read whole.
-    parts = (analyst, steward, metrics, pages_analyst, pages_answers, pages_steward, pages_wizard)
+    parts = (analyst, steward, metrics, pages_analyst, pages_oidc, pages_answers, pages_steward, pages_wizard)
     for part in (one.router for one in parts):
         app.router.routes.extend(part.routes)
 

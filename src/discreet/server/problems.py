@@ -24,6 +24,7 @@ from discreet.errors import (
     SessionError,
     SourceError,
     TimedOut,
+    Unavailable,
     tell,
 )
 
@@ -42,6 +43,7 @@ STATUS: tuple[tuple[type[DiscreetError], int], ...] = (
     (NotAllowed, 403),
     (TimedOut, 504),
     (Busy, 429),
+    (Unavailable, 503),
     (BudgetExceeded, 409),
     (PolicyError, 409),
     (QueryRefused, 422),
@@ -62,6 +64,12 @@ _FIXED: tuple[tuple[type[DiscreetError], type[DiscreetError], str, str], ...] = 
         PostProcessingError,
         "The part of the question above its noisy tables failed.",
         "Write it more simply: the same aggregates for the same epsilon are answered again for nothing.",
+    ),
+    (
+        Unavailable,
+        Unavailable,
+        "The service can begin no process that would evaluate the question.",
+        "Ask the same again in a while, or tell the steward.",
     ),
     (LedgerError, LedgerError, "The ledger cannot be used.", "Tell the steward: nothing can be answered."),
     (SourceError, SourceError, "The data cannot be read.", "Tell the steward."),

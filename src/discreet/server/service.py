@@ -20,6 +20,8 @@ from discreet.release.exactly import exact
 from discreet.server.dataset import DataSet
 from discreet.server.desk import Caps, Desk, TooLong
 from discreet.server.later import Later
+from discreet.server.oidc.identities import Identities
+from discreet.server.oidc.provider import Provider
 from discreet.server.pages.draft import Draft
 from discreet.server.people import Caller, People
 from discreet.server.problems import not_there, told
@@ -52,6 +54,7 @@ class Settings:
         burst: requests of a caller at once.
         hosts: the names by which the service is called; a request by another one is refused.
         secure: whether it is reached through https, by a proxy.
+        public_url: the address of that proxy; empty without one.
     """
 
     caps: Caps = field(default_factory=Caps)
@@ -59,6 +62,7 @@ class Settings:
     burst: float = 60.0
     hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
     secure: bool = False
+    public_url: str = ""
 
 
 @dataclass
@@ -71,6 +75,7 @@ class Service:
         settings: of the steward.
         draft: the policy in the making, for a service that begins without data; None for every other one.
         secret: the way in to make it; holds once.
+        provider: by which people sign in with an account elsewhere; None where tokens alone let them in.
     """
 
     datasets: dict[str, DataSet]
@@ -78,9 +83,13 @@ class Service:
     settings: Settings = field(default_factory=Settings)
     draft: Draft | None = None
     secret: str = ""
+    provider: Provider | None = None
 
     def __post_init__(self) -> None:
         self.people = People(self.state)
+        self.identities = Identities(
+            self.people, "" if self.provider is None else self.provider.settings.issuer
+        )
         self.questions = Desk(self.settings.caps, "questions")
         self.looks = Desk(FREE, "looks")
         self.office = Desk(FREE, "office")  # of stewards, whom no analyst may keep from revoking a token
@@ -194,6 +203,8 @@ class Service:
             see_size(look)
             history = self.datasets[name].history
             paid = not look.key or look.key in history.of(caller.name)
+            if look.key and not (paid and history.answered(look.key)):
+                session.try_out(**asked)
             began.see(look, history.answered(look.key))
             new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began.came)
             try:
@@ -324,15 +335,20 @@ def shown(terms: Terms) -> dict[str, str]:
 
 
 def see_size(look: Look) -> None:
-    """Refuse an answer of very many groups, before it is charged.
+    """Refuse an answer of very many groups or numbers, before it is charged.
 
     Raises:
-        QueryRefused: it has more than MOST_GROUPS.
+        QueryRefused: it has more than MOST_GROUPS, or MOST_VALUES.
     """
     if look.groups > MOST_GROUPS:
         raise QueryRefused(
             f"The answer has {look.groups:,} groups, and the service gives at most {MOST_GROUPS:,}.",
             "Group by fewer columns, or filter the groups with WHERE.",
+        )
+    if look.numbers > MOST_VALUES:
+        raise QueryRefused(
+            f"The groups have {look.numbers:,} numbers together, and the service gives at most {MOST_VALUES:,}.",
+            "Ask for fewer aggregates at once, or for fewer groups.",
         )
 
 

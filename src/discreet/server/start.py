@@ -16,6 +16,8 @@ from discreet.errors import InvalidParameter, PolicyError, ServerError
 from discreet.ledger.postgres.address import is_address
 from discreet.server.dataset import DataSet, open_dataset
 from discreet.server.desk import Caps
+from discreet.server.oidc.provider import Provider
+from discreet.server.oidc.settings import Oidc
 from discreet.server.pages.draft import Draft
 from discreet.server.records.state import State
 from discreet.server.service import Service, Settings
@@ -60,7 +62,7 @@ class Listening:
         """The settings of a service that listens here."""
         name = urlsplit(self.public_url).hostname
         hosts = Settings().hosts + ((name.lower(),) if name else ())
-        return Settings(caps=caps, hosts=hosts, secure=bool(self.public_url))
+        return Settings(caps=caps, hosts=hosts, secure=bool(self.public_url), public_url=self.public_url)
 
 
 def state_place(policies: Sequence[Path], ledger: str = "") -> str:
@@ -68,7 +70,9 @@ def state_place(policies: Sequence[Path], ledger: str = "") -> str:
     return f"{ledger}#{SCHEMA}" if ledger else str(policies[0].absolute().with_suffix(SUFFIX))
 
 
-def open_service(policies: Sequence[Path], settings: Settings, ledger: str = "") -> Service:
+def open_service(
+    policies: Sequence[Path], settings: Settings, ledger: str = "", oidc: Oidc | None = None
+) -> Service:
     """Open a service over the data sets of some policies.
 
     Args:
@@ -76,6 +80,7 @@ def open_service(policies: Sequence[Path], settings: Settings, ledger: str = "")
         settings: of the service.
         ledger: the url of a PostgreSQL database that keeps all ledgers and the state of the service, each in a schema
             of its own, so that several processes share them; empty for files beside the policies.
+        oidc: the provider by which people sign in; None for tokens alone.
 
     Raises:
         InvalidParameter: the url is of another kind, or names a schema.
@@ -91,7 +96,8 @@ def open_service(policies: Sequence[Path], settings: Settings, ledger: str = "")
         for path in policies:
             found.append(open_dataset(path, ledger))
             stack.callback(found[-1].session.close)
-        service = Service(by_name(found), State(state_place(policies, ledger)), settings)
+        provider = None if oidc is None else Provider(oidc)
+        service = Service(by_name(found), State(state_place(policies, ledger)), settings, provider=provider)
         stack.callback(service.state.close)
         service.note_versions()
         stack.pop_all()

@@ -22,6 +22,7 @@ from discreet.session.parameters import GROUP_ROWS, see_cost
 from discreet.session.question import ONE, Question
 from discreet.session.session import Session
 from discreet.session.text_only import answer_about, read_price
+from discreet.session.waiting.heavy import see_ends, shows_all
 from discreet.sql.syntax.priced import looked_at
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*", re.ASCII)
@@ -84,11 +85,13 @@ class Look(NamedTuple):
         key: the name under which the ledger keeps the answer; empty for one that costs nothing.
         groups: how many groups are measured.
         loss: the price.
+        numbers: how many numbers are measured, or shown where the answer is all groups.
     """
 
     key: str
     groups: int
     loss: Loss
+    numbers: int = 0
 
 
 class AnalystSession(Session):
@@ -177,7 +180,26 @@ class AnalystSession(Session):
             return Look("", 0, Loss(0))
         see_cost(epsilon, plan)
         groups = max(release.cells for release in plan.releases)
-        return Look(self._queries.identity(plan), groups, Loss(plan.epsilon, plan.delta))
+        shown = len(plan.post.selects) if shows_all(plan.post) else 0
+        numbers = max(release.cells * max(len(release.aggregates), shown) for release in plan.releases)
+        return Look(self._queries.identity(plan), groups, Loss(plan.epsilon, plan.delta), numbers)
+
+    @asked
+    @read_price
+    def try_out(self, /, query: str, epsilon: Number | None = None, **options: Any) -> None:
+        """See that the part of a question above its noisy tables would end; nothing is read or charged.
+
+        Args:
+            query: as for `sql`.
+            epsilon: as for `sql`.
+            options: as for `sql`.
+
+        Raises:
+            QueryRefused: it takes too long on invented numbers.
+        """
+        if looked_at(query) is None:
+            question = Question.read(query, ONE if epsilon is None else epsilon, **options)
+            see_ends(self._queries.planned(question), self._queries.catalog.public, question.level)
 
     @asked
     def look_at_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> Look:

@@ -15,7 +15,7 @@ from tests.engines.isolated.memory import peak_of
 from discreet.engines.isolated import workers as module
 from discreet.engines.isolated.workers import Workers, isolated
 from discreet.engines.sandbox import Sandbox, for_strangers
-from discreet.errors import PostProcessingError
+from discreet.errors import PostProcessingError, Unavailable
 
 NOISY = {"noisy": pa.table({"n": [3, 4], "c": ["a", None], "x": [0.5, float("nan")]})}
 HUGE = "SELECT list_sum(range(150000000)) AS x"
@@ -77,6 +77,24 @@ def test_a_worker_that_was_killed_is_replaced(pool: Workers) -> None:
     for one in list(pool._free):
         one._process.kill()
         one._process.wait()
+    assert run("SELECT n FROM noisy").num_rows == 2
+
+
+def test_a_machine_that_gives_no_process_is_an_error_of_its_own(
+    pool: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(*args: object, **more: object) -> None:
+        raise BlockingIOError(11, "Resource temporarily unavailable")
+
+    with monkeypatch.context() as full:
+        full.setattr("subprocess.Popen", none)
+        with pytest.raises(PostProcessingError, match="larger than 64 MiB"):  # its worker is not replaced
+            run("SELECT i FROM range(20000000) r(i)", 10)
+        for one in list(pool._free):
+            one._process.kill()
+            one._process.wait()
+        with pytest.raises(Unavailable, match="no process"):
+            run("SELECT n FROM noisy")
     assert run("SELECT n FROM noisy").num_rows == 2
 
 

@@ -163,6 +163,30 @@ def test_what_stands_behind_parentheses_counts(session: dp.Session) -> None:
     assert len(session.sql("(SELECT people FROM counties ORDER BY people) LIMIT 1", epsilon=1)) == 1
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT EXTRACT(YEAR FROM TIMESTAMP () AS y, COUNT(*) FROM visits",
+        "SELECT DATETIME(1) AS y, COUNT(*) AS n FROM visits",
+        "SELECT DATETIME(()) AS y, COUNT(*) AS n FROM visits",
+        "SELECT J_S_O_N_OBJECT(1) AS y, COUNT(*) AS n FROM visits",
+        "SELECT J_S_O_N_EXISTS(age, 1, 2) AS y, COUNT(*) AS n FROM visits",
+        "SELECT SUM(CEIL()) AS y FROM visits",
+        "SELECT SUM(FLOOR()) AS y FROM visits",
+        "SELECT SUM(TS_OR_DS_TO_DATE_STR()) AS y FROM visits",
+    ],
+)
+def test_a_function_without_its_parts_is_refused(session: dp.Session, sql: str) -> None:
+    """The parser takes them, and stumbles as it writes them: no error of its own may come out."""
+    with pytest.raises(QueryRefused):
+        session.preview(sql, epsilon=1)
+
+
+@pytest.mark.parametrize("sql", ["MAP()", "ARRAYS_ZIP()"])
+def test_a_map_without_keys_is_a_value_as_others(session: dp.Session, sql: str) -> None:
+    assert session.preview(f"SELECT {sql} AS y, COUNT(*) AS n FROM visits", epsilon=1).groups == 1
+
+
 def test_a_text_that_is_no_text(session: dp.Session) -> None:
     for odd in (None, 3, b"SELECT 1", ["SELECT 1"]):
         with pytest.raises(InvalidParameter, match="not a text"):

@@ -95,6 +95,15 @@ def command(
             help="Memory of each of the processes that evaluate the part of a question above the noise.",
         ),
     ] = 512,
+    oidc: Annotated[
+        Path | None,
+        typer.Option(
+            "--oidc",
+            metavar="FILE",
+            show_default=False,
+            help="Sign-in through the OpenID provider of this file; its secret is $DISCREET_OIDC_SECRET.",
+        ),
+    ] = None,
     new_token: Annotated[
         str | None,
         typer.Option("--new-token", metavar="NAME", help="Print a new token for a person, and exit."),
@@ -113,12 +122,14 @@ def command(
       discreet serve visits.toml trips.toml --port 9000
       discreet serve policy.toml --public-url https://stats.example.org
       discreet serve policy.toml --ledger postgresql://discreet@db.example.org/budgets
+      discreet serve policy.toml --oidc provider.toml
       discreet serve policy.toml --pg-port 5433                (for psql, DBeaver, Metabase, Superset, …)
       discreet serve policy.toml --new-token administrator     (when all tokens are lost)
     """  # noqa: D301
     see_installed()
     from discreet.engines.isolated.workers import isolated
     from discreet.server.desk import Caps
+    from discreet.server.oidc.settings import read_settings
     from discreet.server.start import Listening, listen, open_service
 
     if demo and (policies or new_token):
@@ -128,7 +139,8 @@ def command(
         stack.enter_context(isolated(memory))
         with Progress("opening the data"):
             files = [_invented(stack)] if demo else [policy_file(one) for one in policies or (None,)]
-            service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)), ledger)
+            provider = None if oidc is None else read_settings(oidc)
+            service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)), ledger, provider)
         if new_token is not None:
             stack.callback(service.close)
             typer.echo(service.people.issue("this machine", new_token))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines import sandbox
 from discreet.engines.isolated import messages, worker
-from discreet.errors import PostProcessingError
+from discreet.errors import PostProcessingError, Unavailable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -67,6 +67,7 @@ class Workers:
 
         Raises:
             PostProcessingError: as `Sandbox.run`; or there is too much to evaluate.
+            Unavailable: the machine gives no further process.
         """
         timeout = min(timeout, self._seconds)
         try:
@@ -102,16 +103,31 @@ class Workers:
                 if one.alive():
                     return one
                 one.end()
-        return _Worker(self._memory)
+        made = _begun(self._memory)
+        if made is None:
+            raise Unavailable(
+                "The service can begin no process that would evaluate the question.",
+                "Ask the same again in a while, or tell the steward.",
+            )
+        return made
 
     def _give(self, used: _Worker, whole: bool) -> None:
         """Keep a process for the next statement, or end it, and begin another one in its place."""
         with self._lock:
             few = len(self._free) < KEPT and not self._closed
-            if few:
-                self._free.insert(0, used if whole else _Worker(self._memory))
+            kept = (used if whole else _begun(self._memory)) if few else None
+            if kept is not None:  # without another one, the next statement begins its own
+                self._free.insert(0, kept)
         if not (few and whole):
             used.end()
+
+
+def _begun(memory: int) -> _Worker | None:
+    """A process; None where the machine gives none, as it has too many, or too many files are open."""
+    try:
+        return _Worker(memory)
+    except (OSError, subprocess.SubprocessError):
+        return None
 
 
 class _Worker:
@@ -124,12 +140,16 @@ class _Worker:
             "ARROW_DEFAULT_MEMORY_POOL": "system",  # the others reserve a GiB at once
         }
         arguments = map(str, (other.fileno(), memory, os.getpid()))
-        with other:
-            self._process = subprocess.Popen(  # noqa: S603  # our own module
-                [sys.executable, "-P", "-m", worker.__name__, *arguments], env=environment, cwd="/",
-                pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-            )  # fmt: skip
+        try:
+            with other:
+                self._process = subprocess.Popen(  # noqa: S603  # our own module
+                    [sys.executable, "-P", "-m", worker.__name__, *arguments], env=environment, cwd="/",
+                    pass_fds=[other.fileno()], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                )  # fmt: skip
+        except BaseException:
+            self._line.close()
+            raise
 
     def alive(self) -> bool:
         return self._process.poll() is None

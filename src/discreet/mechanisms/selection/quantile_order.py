@@ -83,11 +83,11 @@ def deviations(quantiles: tuple[Fraction, ...]) -> dict[Fraction, float]:
 
     A draw of its own has sqrt(2) scales, and a quantile inherits from its neighbours as it lies between them.
     """
-    draws = steps(quantiles)
+    draws, levels = steps(quantiles), depth(quantiles)
     errors: dict[Fraction, npt.NDArray[np.float64]] = {}
     for at, one in enumerate(draws):
         error = np.zeros(len(draws))
-        error[at] = np.sqrt(2) * 2 * float(row_moves(one.part)) * depth(quantiles)
+        error[at] = np.sqrt(2) * 2 * float(row_moves(one.part)) * levels
         for beside, times in ((one.below, 1 - one.part), (one.above, one.part)):
             if beside is not None:
                 error = error + float(times) * errors[beside]

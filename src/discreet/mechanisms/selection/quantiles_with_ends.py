@@ -33,6 +33,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -141,7 +142,7 @@ class QuantilesWithEnds(PureLoss):
         """How many integers are drawn for each quantile."""
         return EACH if self.ends else 1
 
-    @property
+    @cached_property
     def level(self) -> Fraction:
         """The share of epsilon of each level of parts."""
         return self.epsilon / depth(self.quantiles)
@@ -172,7 +173,7 @@ class QuantilesWithEnds(PureLoss):
     def deviation(self, q: Fraction) -> float:
         """The standard deviation of the rank of a number, in rows, where values lie densely."""
         one, spent = self._step(q), self.epsilon * (NUMBER if self.ends else 1)
-        return deviations(self.quantiles)[q] * float(self.moves(q) / row_moves(one.part) / spent)
+        return self._deviations[q] * float(self.moves(q) / row_moves(one.part) / spent)
 
     def reach(self, q: Fraction) -> int:
         """How many rows from a quantile of all rows its leaves may be drawn one by one; hardly ever more."""
@@ -183,7 +184,16 @@ class QuantilesWithEnds(PureLoss):
         )
 
     def _step(self, q: Fraction) -> Step:
-        return next(one for one in steps(self.quantiles) if one.whole == q)
+        return self._steps[q]
+
+    # Each of many quantiles asks for these, and to look them up by all quantiles takes as long as there are some.
+    @cached_property
+    def _steps(self) -> dict[Fraction, Step]:
+        return {one.whole: one for one in steps(self.quantiles)}
+
+    @cached_property
+    def _deviations(self) -> dict[Fraction, float]:
+        return deviations(self.quantiles)
 
     def half_width(self, confidence: Number = LEVEL) -> float:
         """By how many rows an end lies from its quantile, about, where values lie densely; of the widest of them.

@@ -101,7 +101,7 @@ async def _people(request: Request, visitor: Visitor, code: int = 200, **more: A
     spent = await service.look(visitor.caller, service.spent)
     return page(
         request, "people.html", visitor, code, stewards=stewards, analysts=analysts, spent=spent, tokens=tokens,
-        days=DAYS, **given,
+        days=DAYS, identities=service.identities.all() if service.provider else [], **given,
     )  # fmt: skip
 
 
@@ -129,6 +129,10 @@ async def change(request: Request, action: str, visitor: Manager) -> Response:
         elif action == "token":
             token = service.people.issue(by, name, _days(fields.get("days", "")))
             return await _people(request, visitor, token=token, owner=name)
+        elif action == "link":
+            service.identities.link(by, fields.get("account", ""), name)
+        elif action == "unlink":
+            service.identities.unlink(by, fields.get("account", ""))
         elif action == "revoke":
             service.people.revoke(by, fields.get("token", ""))
         else:

@@ -40,7 +40,11 @@ _FIRST = (
     "hash TEXT NOT NULL)",
     "INSERT INTO head VALUES (1, replace(gen_random_uuid()::text, '-', ''), 0, '')",
 )
-MIGRATIONS = (_FIRST,)
+_SECOND = (
+    "CREATE TABLE identities (issuer TEXT NOT NULL, value TEXT NOT NULL, name TEXT NOT NULL REFERENCES people, "
+    "made BIGINT NOT NULL, PRIMARY KEY (issuer, value))",
+)
+MIGRATIONS = (_FIRST, _SECOND)
 """The statements that make each version of the tables from the one before."""
 
 

@@ -47,7 +47,11 @@ _SECOND = (
     "CREATE TABLE head (one INTEGER PRIMARY KEY CHECK (one = 1), identity TEXT NOT NULL, number INTEGER NOT NULL, "
     "hash TEXT NOT NULL)",
 )
-MIGRATIONS = (_FIRST, _SECOND)
+_THIRD = (
+    "CREATE TABLE identities (issuer TEXT NOT NULL, value TEXT NOT NULL, name TEXT NOT NULL REFERENCES people, "
+    "made INTEGER NOT NULL, PRIMARY KEY (issuer, value))",
+)
+MIGRATIONS = (_FIRST, _SECOND, _THIRD)
 """The statements that make each version of the tables from the one before."""
 
 

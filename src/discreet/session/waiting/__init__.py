@@ -1,1 +1,1 @@
-"""A question that takes long: its progress is shown, and Ctrl-C stops it."""
+"""A question that takes long: its progress is shown, Ctrl-C stops it, and one that would not end is not begun."""

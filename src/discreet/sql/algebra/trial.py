@@ -52,6 +52,7 @@ class Trial:
     def __init__(self, branch: Branch, keys: Sequence[Expression]) -> None:
         self._joined = {joined.prefix: joined for joined in branch.joined}
         self._lonely = branch.lonely
+        self._all_listed: dict[str, tuple[Column, Group | None]] = {}
         traced = [branch.over_leaves(key) for key in keys]
         self.decides = bool(branch.conditions or branch.joined or branch.lonely)
         conditions = conjuncts(branch.conditions)
@@ -160,8 +161,14 @@ class Trial:
         return prefix if prefix in self._joined else name
 
     def _listed(self, name: str) -> Group | None:
+        """Every value of a column; it may have a million, and each condition asks."""
         column = self._columns.get(name)
-        return None if column is None else column_values(column.span, column.type)
+        if column is None:
+            return None
+        known = self._all_listed.get(name)
+        if known is None or known[0] is not column:
+            known = self._all_listed[name] = column, column_values(column.span, column.type)
+        return known[1]
 
     def _read(self, expression: Expression, besides: str = "") -> Sources | None:
         """The sources that an expression reads; None where it reads anything that is not public."""

@@ -198,8 +198,7 @@ def _errors(
     plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int
 ) -> dict[str, float]:
     plan = imagined(plan)
-    noisy = [NoisyIntegers(release, _invented(release, group_rows)) for release in plan.releases]
-    answered = finish(plan, noisy, public, *level)
+    answered = finish(plan, invented(plan, group_rows), public, *level)
     out: dict[str, float] = {}
     for name, (low, high) in answered.intervals.items():
         with np.errstate(invalid="ignore"):  # both ends of an infinite value lie at the same infinity
@@ -207,6 +206,11 @@ def _errors(
         half = half[~np.isnan(half)]
         out[name] = float(np.max(half)) if half.size else math.inf
     return out
+
+
+def invented(plan: QueryPlan, group_rows: int) -> list[NoisyIntegers]:
+    """Invented integers of the releases of a plan whose groups are known, or imagined."""
+    return [NoisyIntegers(release, _invented(release, group_rows)) for release in plan.releases]
 
 
 def _invented(release: PlannedRelease, group_rows: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 Shape: TypeAlias = tuple[int, ...]
 """The number of children by level, from the top."""
 MOST_LEVELS = 5
+MOST_ASKED = 1024
+"""Quantiles whose noise is kept: a statement may ask for 500, each several times."""
 
 
 def node_count(shape: Shape) -> int:
@@ -66,7 +68,7 @@ def shape_for(leaves: int) -> Shape:
     return best[1]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=MOST_ASKED)
 def rank_variance(shape: Shape, q: float = 0.5) -> float:
     """The variance of the rank of a q-quantile, for noise of scale one per unit of sensitivity: in rows squared.
 
@@ -122,7 +124,7 @@ def fit(noisy: Floats, shape: Shape) -> Floats:
     return out
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=MOST_ASKED)
 def rank_noise(shape: Shape, q: float) -> tuple[Floats, Floats]:
     """The noise of S_j = (1 - q) (rows below boundary j) - q (rows above) after the fit, for every boundary j.
 

@@ -107,7 +107,9 @@ class Binder:
             raise self.refuse(node, "This expression is too large.", "Compute parts of it in a sub-query.")
         return bound
 
-    def _read(self, node: exp.Expr) -> Expression:
+    def _read(self, node: exp.Expr | None) -> Expression:
+        if node is None:  # the parser lets some functions stand without their arguments
+            raise QueryRefused("A function of this question has no argument.", "Write it, as in year(x).")
         if isinstance(node, exp.Paren):
             return self.value(node.this)
         if isinstance(node, exp.Column):

@@ -173,6 +173,8 @@ def _clamp(binder: Binder, node: exp.Expr) -> Expression:
 
 def _round(binder: Binder, node: exp.Expr) -> Expression:
     nodes = binder.arguments(node, "this", "decimals")
+    if not nodes:
+        raise binder.refuse(node, f"{node.key} has no argument.", f"Write {node.key}(x).")
     operand = binder.bind(nodes[0])
     if len(nodes) == 1:
         return _whole(node.key, operand) or binder.apply(node, node.key, [operand], nodes)

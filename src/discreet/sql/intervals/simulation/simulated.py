@@ -278,6 +278,8 @@ def _without_decimals(kind: pa.DataType, whole: pa.DataType | None = None) -> pa
 
     if pa.types.is_decimal(kind):
         return (whole or pa.int64()) if kind.scale == 0 else pa.float64()
+    if pa.types.is_map(kind) and pa.types.is_null(kind.key_type):
+        return kind  # MAP() has no keys, and Arrow makes no such type anew
     if pa.types.is_map(kind):
         return pa.map_(_without_decimals(kind.key_type, whole), _without_decimals(kind.item_type, whole))
     if pa.types.is_list(kind):
