@@ -3,7 +3,8 @@
 from discreet.streams.choice import STRATEGIES, Prediction, named, predictions
 from discreet.streams.lines import TICK, Lines
 from discreet.streams.periods import Periods, time_of
-from discreet.streams.spec import Measure, StreamSpec
+from discreet.streams.measure import Measure
+from discreet.streams.spec import StreamSpec
 from discreet.streams.stream import Estimate, Stream, open_stream
 
 __all__ = [

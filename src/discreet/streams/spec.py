@@ -8,57 +8,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from discreet.errors import PolicyError
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.exactly import exact
 from discreet.release.guarantee import ROW
 from discreet.streams.choice import moves, named, predictions
+from discreet.streams.measure import Measure
 from discreet.streams.periods import Periods
 from discreet.streams.strategy import Strategy
 
 if TYPE_CHECKING:
     from discreet.policy import Policy
-
-STEPS: Final = 20
-"""The largest value of a bounded column is about 2 to this many steps of its grid."""
-COUNT: Final = "count"
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A number of each row that is added up.
-
-    Attributes:
-        name: in the answer.
-        column: that is added up; empty for a count.
-        lo, hi: its bounds.
-    """
-
-    name: str = COUNT
-    column: str = ""
-    lo: Fraction = Fraction(1)
-    hi: Fraction = Fraction(1)
-
-    @cached_property
-    def grid(self) -> Fraction:
-        """A power of two; values are rounded to its multiples."""
-        size = max(abs(self.lo), abs(self.hi))
-        if not self.column or not size:
-            return Fraction(1)
-        return Fraction(2) ** (size.numerator.bit_length() - size.denominator.bit_length() - STEPS)
-
-    @property
-    def most(self) -> int:
-        """How far one row moves the sum, in steps of the grid."""
-        return max(1, abs(self.steps(self.lo)), abs(self.steps(self.hi)))
-
-    def steps(self, value: Fraction) -> int:
-        """A value in steps, clamped into the bounds."""
-        clamped = min(max(value, self.lo), self.hi)
-        return (clamped / self.grid + Fraction(1, 2)).__floor__()
-
 
 @dataclass(frozen=True)
 class StreamSpec:
@@ -193,6 +155,11 @@ class StreamSpec:
             [[one.name, one.column, str(one.lo), str(one.hi), str(one.grid)] for one in self.measures],
             self.method, self.strategy.l1, str(self.epsilon),
         ])  # fmt: skip
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each key."""
+        return {key: at for at, key in enumerate(self.keys)}
 
     @property
     def columns(self) -> list[str]:

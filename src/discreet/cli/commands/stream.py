@@ -18,7 +18,8 @@ from discreet.cli import place
 from discreet.cli.option_groups import grouped
 
 if TYPE_CHECKING:
-    from discreet.streams import Estimate, Lines, Stream
+    from discreet.streams import Estimate, Stream
+    from discreet.streams.feeds import Feed
 
 PAUSE = 0.5
 """Seconds between two looks at a file that is followed."""
@@ -58,12 +59,16 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Feed:
+class Fed:
     """Where the lines come from, and the clock that closes periods."""
 
     source: Annotated[
-        str, typer.Option("--input", metavar="FILE", help="CSV with a header, or JSON lines; - is stdin.")
+        str, typer.Option("--input", metavar="FILE", help="- is stdin; or redis://host/stream, nats://host/stream.")
     ] = "-"
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="NAME", help="lines, arrow or parquet; else as the file is named."),
+    ] = ""
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more lines at the end of the file.")] = (
         False
     )
@@ -85,7 +90,7 @@ class Feed:
 @grouped
 def command(
     declared: Declared,
-    feed: Feed,
+    feed: Fed,
     state: Annotated[
         Path | None,
         typer.Option("--state", metavar="FOLDER", help="As secret as the data; else beside the policy."),
@@ -112,12 +117,11 @@ def command(
     from discreet.cli.output import say
     from discreet.cli.terminal.standard_streams import see_writable
     from discreet.session.sources.streaming import stream
-    from discreet.streams import Lines
+    from discreet.streams.feeds import open_feed
 
     begin, last = _time(declared.start, "--start"), feed.last()
     see_writable()
     with ExitStack() as stack:
-        file = stack.enter_context(open(feed.source, "rb")) if feed.source != "-" else sys.stdin.buffer
         running = stack.enter_context(
             stream(
                 place.policy_file(declared.policy), declared.table, start=begin, periods=declared.periods,
@@ -128,29 +132,25 @@ def command(
         )  # fmt: skip
         spec, charged = running.spec, running.charged
         say(spec.promise if charged is None else f"{spec.promise} {charged} was charged.")
+        read = stack.enter_context(open_feed(feed.source, spec, feed.form, feed.follow, feed.ticks))
         shown = _Shown(spec.group, as_json)
         if not new:
             for t in range(1, running.closed + 1):
                 shown(running.estimates(t))
-        lines = Lines(file, feed.follow, spec.columns)
-        lines.skip(running.progress.read, running.progress.digest)
-        for t in _clock(running, lines, feed, last):
-            shown(running.close(t, lines))
+        read.skip(running.progress.read, running.progress.digest)
+        for t in _clock(running, read, feed, last):
+            shown(running.close(t, read))
 
 
-def _clock(stream: Stream, lines: Lines, feed: Feed, last: dt.datetime | None) -> Iterator[int]:
-    """Count the lines; yield how many periods have ended, each time that the clock was looked at."""
-    from discreet.streams import TICK, time_of
-
+def _clock(stream: Stream, read: Feed, feed: Fed, last: dt.datetime | None) -> Iterator[int]:
+    """Count the rows; yield how many periods have ended, each time that the clock was looked at."""
     ended = stream.spec.periods.ended
     while True:
-        for line in lines:
-            if feed.ticks and line.startswith(TICK):
-                when = time_of(line[len(TICK) :].decode("utf-8", "replace"))
-                if when is not None:
-                    yield ended(when)
+        for piece in read.pieces():
+            if isinstance(piece, dt.datetime):
+                yield ended(piece)
             else:
-                stream.add(lines.row(line))
+                stream.take(piece)
         if not feed.follow:
             yield ended(last or _now())
             return

@@ -1,0 +1,90 @@
+"""The feed of a stream, by the name of its input and by its format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, Protocol
+
+from discreet.errors import StreamError
+from discreet.streams.feeds.arrow import ArrowFeed
+from discreet.streams.feeds.broker import BrokerFeed, broker_of
+from discreet.streams.feeds.parquet import ParquetFeed
+from discreet.streams.feeds.text import Piece, TextFeed
+
+if TYPE_CHECKING:
+    from discreet.streams.spec import StreamSpec
+
+FORMATS: Final = ("lines", "arrow", "parquet")
+_ENDINGS: Final = {".arrow": "arrow", ".arrows": "arrow", ".ipc": "arrow", ".feather": "arrow", ".parquet": "parquet"}
+
+
+class Feed(Protocol):
+    """Rows that come in pieces, and the place behind the last one.
+
+    Attributes:
+        read: how much was read.
+        digest: the place.
+    """
+
+    read: int
+
+    @property
+    def digest(self) -> str:
+        """The place, or a hash of the input up to it."""
+
+    def skip(self, read: int, digest: str) -> None:
+        """Go to the place up to which rows were counted before."""
+
+    def pieces(self) -> Iterator[Piece]:
+        """The pieces that are there."""
+
+
+@contextmanager
+def open_feed(
+    source: str, spec: StreamSpec, form: str = "", follow: bool = False, ticks: bool = False
+) -> Iterator[Feed]:
+    """Open an input.
+
+    Args:
+        source: a file, a folder of Parquet, `-` for stdin, or the address of a broker.
+        spec: of the stream that reads it.
+        form: `lines`, of CSV with a header or of JSON; `arrow`, IPC; `parquet`; by default as the file is named.
+        follow: whether the end of the input is not the end.
+        ticks: whether lines `#tick TIME` name times.
+
+    Raises:
+        StreamError: no such format, or ticks in another one than lines, or the broker does not answer.
+        OSError: the file cannot be opened.
+    """
+    at_broker = "://" in source
+    if not form:
+        folder = source != "-" and not at_broker and Path(source).is_dir()
+        form = "parquet" if folder else _ENDINGS.get(Path(source).suffix.lower(), "lines")
+    if form not in FORMATS:
+        raise StreamError(f"No format has the name {form}.", f"Choose from {', '.join(FORMATS)}.")
+    if ticks and (form != "lines" or at_broker):
+        raise StreamError("Only lines have ticks.", "Leave out --ticks, or give lines.")
+    if at_broker:
+        broker = broker_of(source)
+        try:
+            yield BrokerFeed(broker, spec.columns)
+        finally:
+            broker.close()
+    elif form == "parquet" and source != "-":
+        yield ParquetFeed(Path(source), follow, spec.columns)
+    elif source == "-":
+        yield _of(sys.stdin.buffer, spec, form, follow, ticks)
+    else:
+        with open(source, "rb") as file:
+            yield _of(file, spec, form, follow, ticks)
+
+
+def _of(file: IO[bytes], spec: StreamSpec, form: str, follow: bool, ticks: bool) -> Feed:
+    if form == "arrow":
+        return ArrowFeed(file, follow, spec.columns)
+    if form == "parquet":
+        return ParquetFeed(file, follow, spec.columns)
+    return TextFeed(file, follow, spec.columns, ticks, [one.column for one in spec.measures if one.column])
