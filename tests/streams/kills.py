@@ -32,7 +32,7 @@ from discreet.ledger import Account, Loss, open_ledger
 from discreet.mechanisms.numeric import laplace_vector
 from discreet.policy import Policy
 from discreet.release.account import PlainAccount
-from discreet.streams import Lines, Periods, StreamSpec, open_stream
+from discreet.streams import Asked, Lines, StreamSpec, declared, open_stream
 from discreet.streams import stream as running
 from discreet.streams.state import State
 
@@ -41,10 +41,9 @@ SEED = 7
 POLICY = Policy.for_table(
     "visits", privacy_unit="patient", max_rows=2, keys={"ward": ["N", "S"]}, budget=10**6
 )
-SPEC = StreamSpec.declared(
-    POLICY, "visits", time="time", periods=Periods(dt.datetime(2026, 1, 1), "day", PERIODS), epsilon=Fraction(1),
-    group="ward", method="tree",
-)  # fmt: skip
+SPEC = declared(
+    POLICY, "visits", Asked("time", dt.datetime(2026, 1, 1), "day", PERIODS, Fraction(1), group="ward", method="tree")
+)
 
 
 def text() -> bytes:

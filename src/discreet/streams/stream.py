@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.streams import columns, counting
 from discreet.streams.buying import Noise, noise_of
+from discreet.streams.estimating import estimated
 from discreet.streams.state import Progress, State
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class Estimate:
         name: of the measure.
         value: the estimate for this period alone.
         error: half the width of its interval.
-        total: the estimate for all periods so far.
+        total: the estimate for all periods so far, or for those of the window.
         total_error: half the width of that interval.
     """
 
@@ -79,15 +79,15 @@ class Stream:
     """
 
     def __init__(self, spec: StreamSpec, state: State, noise: Noise, confidence: float) -> None:
-        shape = spec.periods.count, len(spec.keys)
         self.spec = spec
         self._state = state
         self._noise = noise
         self._confidence = confidence
         self.charged: Loss | None = None
-        start = Progress(
-            0, 0, hashlib.sha256().hexdigest(), {m.name: np.zeros(shape, np.int64) for m in spec.measures}
-        )
+        counts = {
+            one.name: np.zeros((spec.periods.count, one.parts * len(spec.keys)), np.int64) for one in spec.measures
+        }
+        start = Progress(0, 0, hashlib.sha256().hexdigest(), counts)
         self.progress = state.progress(spec.periods.count) or start
         self._noisy_nodes: dict[str, list[Floats]] = {measure.name: [] for measure in spec.measures}
 
@@ -137,20 +137,16 @@ class Stream:
     def estimates(self, t: int) -> list[Estimate]:
         """The estimates of a period that has closed; they are the same each time."""
         assert 1 <= t <= self.progress.closed
-        strategy, out = self.spec.strategy, []
-        weights = strategy.weights_of_period(t), strategy.weights(t)
-        for measure in self.spec.measures:
+        spec, out = self.spec, []
+        first = max(0, t - spec.window) if spec.window else 0
+        weights = spec.strategy.weights_of_period(t), spec.strategy.between(first, t)
+        for measure in spec.measures:
             noisy = self._noisy(measure, t)
-            grid = float(measure.grid)
-            scale = float(self.spec.mechanism(measure).scale)
-            (value, error), (total, total_error) = (
-                (w @ noisy * grid, half_width(np.abs(w) * scale, self._confidence) * grid) for w in weights
-            )
+            period, total = (estimated(spec, measure, w, w @ noisy, self._confidence) for w in weights)
             out += [
-                Estimate(self.spec.periods.label(t), key, measure.name, float(value[at]), error, float(total[at]),
-                         total_error)
-                for key, at in self.spec.places.items()
-            ]  # fmt: skip
+                Estimate(spec.periods.label(t), key, measure.name, *(float(each[at]) for each in (*period, *total)))
+                for key, at in spec.places.items()
+            ]
         return out
 
     def _noisy(self, measure: Measure, t: int) -> Floats:

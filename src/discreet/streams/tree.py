@@ -30,8 +30,10 @@ class Tree(Strategy):
 
     Args:
         periods: T.
-        height: how many levels; by default those with the least error under Laplace noise.
+        height: how many levels; by default those with the least error.
         averaged: whether all nodes of the past are used; else only the roots, as in the first papers.
+        gaussian: whether that is the error under Gaussian noise; else it is that under Laplace noise.
+        window: whether that is the error of totals of so many periods; else it is that of running totals.
 
     Raises:
         InvalidParameter: no such number of periods or levels.
@@ -45,15 +47,18 @@ class Tree(Strategy):
     name = "tree"
     words = "a binary tree of counts, averaged"
 
-    def __init__(self, periods: int, height: int | None = None, averaged: bool = True) -> None:
+    def __init__(
+        self, periods: int, height: int | None = None, averaged: bool = True, gaussian: bool = False,
+        window: int = 0,
+    ) -> None:
         super().__init__(periods)
         full = periods.bit_length()
         self.averaged = averaged
         self.height = full
         if height is None:
-            self.height = min(
-                range(1, full + 1), key=lambda levels: Tree(periods, levels, averaged).laplace()
-            )
+            made = [Tree(periods, levels, averaged) for levels in range(1, full + 1)]
+            best = min(made, key=lambda one: one.gaussian(window) if gaussian else one.laplace(window))
+            self.height = best.height
         elif 1 <= height <= full:
             self.height = height
         else:
@@ -84,11 +89,21 @@ class Tree(Strategy):
 
     def weights(self, t: int) -> Floats:
         """The averaged roots of the subtrees up to t."""
+        return self.between(0, t)
+
+    def between(self, s: int, t: int) -> Floats:
+        """The averaged roots of the fewest subtrees that make up these periods."""
         out = np.zeros(self.nodes(t))
-        top, end = self.height - 1, 0
-        for k in [top] * (t >> top) + [k for k in reversed(range(top)) if t >> k & 1]:
-            end += 1 << k
-            self._spread(out, k, end)
+        top = self.height - 1
+        for k in range(top):
+            if s >> k & 1 and s < t:
+                s += 1 << k
+                self._spread(out, k, s)
+            if t >> k & 1 and s < t:
+                self._spread(out, k, t)
+                t -= 1 << k
+        for end in range(s, t, 1 << top):
+            self._spread(out, top, end + (1 << top))
         return out
 
     def _spread(self, out: Floats, level: int, end: int) -> None:
@@ -110,6 +125,19 @@ class Tree(Strategy):
         for k in range(top):
             out += (t >> k & 1) * self._share(k)
         return out
+
+    def window_gains(self, window: int) -> Floats:
+        """The sums of u_k over the subtrees of the window."""
+        t = np.arange(1, self.periods + 1)
+        s, top = np.maximum(0, t - window), self.height - 1
+        out = np.zeros(self.periods)
+        for k in range(top):
+            left = (s >> k & 1) * (s < t)
+            s = s + (left << k)
+            right = (t >> k & 1) * (s < t)
+            t = t - (right << k)
+            out += (left + right) * self._share(k)
+        return out + ((t - s) >> top) * self._share(top)
 
     def weights_of_period(self, t: int) -> Floats:
         """The lowest node of the period."""

@@ -39,7 +39,7 @@ class NatsLog:
         user = {"user": where.username, "password": where.password} if where.username else {}
         self._server = self._run(
             nats.connect(
-                f"nats://{host}:{port}", allow_reconnect=False, connect_timeout=_PATIENCE, error_cb=_quiet, **user
+                f"nats://{host}:{port}", allow_reconnect=False, connect_timeout=2, max_reconnect_attempts=1, error_cb=_quiet, **user
             )  # type: ignore[arg-type]  # two texts
         )
 
@@ -78,7 +78,7 @@ class NatsLog:
         import nats.errors
 
         try:
-            return self._loop.run_until_complete(doing)
+            return self._loop.run_until_complete(asyncio.wait_for(doing, _PATIENCE))
         except (nats.errors.Error, OSError, TimeoutError):
             raise silent("The NATS server") from None
 
