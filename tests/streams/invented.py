@@ -65,7 +65,7 @@ def nodes(stream: Stream, rows: Iterable[dict[str, Any]]) -> np.ndarray:
 
 
 def payer(ledger: Ledger, limit: object = 3) -> PlainAccount:
-    return PlainAccount(ledger, Account("the data set", Loss(limit)), "add_remove")  # type: ignore[arg-type]
+    return PlainAccount(ledger, Account("the data set", limit if isinstance(limit, Loss) else Loss(limit)), "add_remove")  # type: ignore[arg-type]
 
 
 @contextmanager

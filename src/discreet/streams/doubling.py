@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 UNBOUNDED: Final = (1 << 17) - 1
 """So many periods has a stream for which no number was said: 358 years of days, 91 days of minutes."""
-_NORM: Final = 1 << 12
+_L1: Final = 1 << 16
+_L2: Final = 1 << 10
+"""About the common norms. Gaussian noise is drawn up to a variance of 2^50, which leaves less room."""
+_BITS: Final = 6
 
 
 class Doubling(Strategy):
@@ -48,9 +51,8 @@ class Doubling(Strategy):
         self.gaussian_noise = gaussian
         lengths = [min(1 << k, periods + 1 - (1 << k)) for k in range(periods.bit_length())]
         self._inner = [_best(length, gaussian) for length in lengths]
-        norm = _NORM * 16
         self._times = [
-            max(1, math.isqrt(_NORM**2 // one.l2_squared) if gaussian else norm // one.l1) for one in self._inner
+            max(1, math.isqrt(_L2**2 // one.l2_squared) if gaussian else _L1 // one.l1) for one in self._inner
         ]
         self._begins = np.cumsum([0, *(one.nodes(one.periods) for one in self._inner)]).tolist()
 
@@ -120,4 +122,4 @@ def _best(periods: int, gaussian: bool) -> Strategy:
     tree = Tree(periods, gaussian=gaussian)
     if not gaussian or periods > SquareRoot.most:
         return tree
-    return min(tree, SquareRoot(periods), key=lambda one: one.gaussian())
+    return min(tree, SquareRoot(periods, _BITS), key=lambda one: one.gaussian())

@@ -3,7 +3,7 @@
 A is the lower triangular Toeplitz matrix of 1/(1 - x). Its root has the coefficients of (1 - x)^(-1/2), c_j =
 C(2j, j)/4^j (Fichtenberger, Henzinger and Upadhyay 2023; Henzinger, Upadhyay and Upadhyay 2023: a mean squared error
 within a factor 1 + o(1) of the best of all factorisations under Gaussian noise). R here has the coefficients
-round(2^k c_j), integers, so that its noise is discrete and its column norms are exact; L = A R^-1, of which rounding is
+round(2^bits c_j), integers, so that its noise is discrete and its column norms are exact; L = A R^-1, of which rounding is
 post-processing.
 """
 
@@ -26,6 +26,10 @@ BITS: Final = 8
 class SquareRoot(Strategy):
     """The square-root factorisation, in integers.
 
+    Args:
+        periods: T.
+        bits: of the coefficients of R behind the point.
+
     Example:
         >>> from discreet.streams.direct import PerPeriod
         >>> from discreet.streams.tree import Tree
@@ -38,13 +42,17 @@ class SquareRoot(Strategy):
     words = "the square root of the matrix of prefix sums"
     most = 4096
 
+    def __init__(self, periods: int, bits: int = BITS) -> None:
+        super().__init__(periods)
+        self.bits = bits
+
     @cached_property
     def _right(self) -> Integers:
-        """The coefficients of R, the first one 2^BITS."""
+        """The coefficients of R, the first one 2^bits."""
         c = np.ones(self.periods)
         j = np.arange(1, self.periods)
         c[1:] = np.cumprod((2 * j - 1) / (2 * j))
-        return np.round(c * (1 << BITS)).astype(np.int64)
+        return np.round(c * (1 << self.bits)).astype(np.int64)
 
     @cached_property
     def _inverse(self) -> Floats:
