@@ -138,6 +138,7 @@ def command(
     begin, last = _time(declared.start, "--start"), feed.last()
     see_writable()
     with ExitStack() as stack:
+        made = stack.enter_context(open_feed(feed.source, feed.form, feed.follow, feed.ticks))
         running = stack.enter_context(
             stream(
                 place.policy_file(declared.policy), declared.table, start=begin, epsilon=declared.epsilon,
@@ -149,7 +150,7 @@ def command(
         )  # fmt: skip
         spec, charged = running.spec, running.charged
         say(spec.promise if charged is None else f"{spec.promise} {charged} was charged.")
-        read = stack.enter_context(open_feed(feed.source, spec, feed.form, feed.follow, feed.ticks))
+        read = made(spec)
         shown = _Shown(spec, as_json)
         if not new:
             for t in range(1, running.closed + 1):

@@ -67,7 +67,7 @@ class ArrowFeed(Place):
                 found = pa.Table.from_batches([pa.ipc.read_record_batch(message, self._schema)])
             kept = found.select([name for name in self._needed if name in found.column_names])
             kept.validate(full=True)  # offsets of a damaged batch would lead anywhere
-        except (pa.ArrowException, OSError, KeyError):
+        except (pa.ArrowException, OSError, KeyError, UnicodeError):
             raise _broken("has a batch that cannot be read") from None
         return kept
 
@@ -117,10 +117,13 @@ class ArrowFeed(Place):
         return size
 
     def _message(self, text: bytes) -> pa.ipc.Message:
-        message = pa.ipc.read_message(text)
-        if message.type == "schema":
-            self._schema, self._head = pa.ipc.read_schema(message), text
-        elif message.type == "dictionary":
+        try:
+            message = pa.ipc.read_message(text)
+            if message.type == "schema":
+                self._schema, self._head = pa.ipc.read_schema(message), text
+        except (pa.ArrowException, OSError, UnicodeError):
+            raise _broken("has a schema that cannot be read") from None
+        if message.type == "dictionary":
             self._head += text
         if self._schema is None:
             raise _broken("has a batch without a schema")

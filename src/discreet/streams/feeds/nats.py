@@ -37,11 +37,15 @@ class NatsLog:
         self._pulled: Any = None
         self._server: Any = None
         user = {"user": where.username, "password": where.password} if where.username else {}
-        self._server = self._run(
-            nats.connect(
-                f"nats://{host}:{port}", allow_reconnect=False, connect_timeout=2, max_reconnect_attempts=1, error_cb=_quiet, **user
-            )  # type: ignore[arg-type]  # two texts
-        )
+        calling = nats.connect(
+            f"nats://{host}:{port}", allow_reconnect=False, connect_timeout=2, max_reconnect_attempts=1,
+            error_cb=_quiet, **user,
+        )  # type: ignore[arg-type]  # fmt: skip
+        try:
+            self._server = self._run(calling)
+        except StreamError:
+            self.close()
+            raise
 
     def after(self, place: str, most: int, wait: float) -> Sequence[tuple[str, Row]]:
         """The next messages."""
@@ -84,8 +88,22 @@ class NatsLog:
 
     def close(self) -> None:
         """Leave the server."""
-        self._run(self._server.close())
-        self._loop.close()
+        try:
+            if self._server is not None:
+                self._run(self._server.close())
+        except StreamError:
+            pass  # it left before
+        finally:
+            self._loop.run_until_complete(_end())
+            self._loop.close()
+
+
+async def _end() -> None:
+    """End what the client still does."""
+    doing = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in doing:
+        task.cancel()
+    await asyncio.gather(*doing, return_exceptions=True)
 
 
 async def _quiet(error: Exception) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Protocol
 
@@ -44,13 +44,12 @@ class Feed(Protocol):
 
 @contextmanager
 def open_feed(
-    source: str, spec: StreamSpec, form: str = "", follow: bool = False, ticks: bool = False
-) -> Iterator[Feed]:
-    """Open an input.
+    source: str, form: str = "", follow: bool = False, ticks: bool = False
+) -> Iterator[Callable[[StreamSpec], Feed]]:
+    """Open an input, before a stream that reads it is charged; what it gives makes the feed of that stream.
 
     Args:
         source: a file, a folder of Parquet, `-` for stdin, or the address of a broker.
-        spec: of the stream that reads it.
         form: `lines`, of CSV with a header or of JSON; `arrow`, IPC; `parquet`; by default as the file is named.
         follow: whether the end of the input is not the end.
         ticks: whether lines `#tick TIME` name times.
@@ -60,31 +59,28 @@ def open_feed(
         OSError: the file cannot be opened.
     """
     at_broker = "://" in source
-    if not form:
-        folder = source != "-" and not at_broker and Path(source).is_dir()
-        form = "parquet" if folder else _ENDINGS.get(Path(source).suffix.lower(), "lines")
+    folder = source != "-" and not at_broker and Path(source).is_dir()
+    form = form or ("parquet" if folder else _ENDINGS.get(Path(source).suffix.lower(), "lines"))
     if form not in FORMATS:
         raise StreamError(f"No format has the name {form}.", f"Choose from {', '.join(FORMATS)}.")
     if ticks and (form != "lines" or at_broker):
         raise StreamError("Only lines have ticks.", "Leave out --ticks, or give lines.")
-    if at_broker:
-        broker = broker_of(source)
-        try:
-            yield BrokerFeed(broker, spec.columns)
-        finally:
-            broker.close()
-    elif form == "parquet" and source != "-":
-        yield ParquetFeed(Path(source), follow, spec.columns)
-    elif source == "-":
-        yield _of(sys.stdin.buffer, spec, form, follow, ticks)
-    else:
-        with open(source, "rb") as file:
-            yield _of(file, spec, form, follow, ticks)
+    with ExitStack() as stack:
+        if at_broker:
+            broker = broker_of(source)
+            stack.callback(broker.close)
+            yield lambda spec: BrokerFeed(broker, spec.columns)
+            return
+        if form == "parquet" and folder:
+            yield lambda spec: ParquetFeed(Path(source), spec.columns)
+            return
+        file = sys.stdin.buffer if source == "-" else stack.enter_context(open(source, "rb"))
+        yield lambda spec: _of(file, spec, form, follow, ticks)
 
 
 def _of(file: IO[bytes], spec: StreamSpec, form: str, follow: bool, ticks: bool) -> Feed:
     if form == "arrow":
         return ArrowFeed(file, follow, spec.columns)
     if form == "parquet":
-        return ParquetFeed(file, follow, spec.columns)
+        return ParquetFeed(file, spec.columns)
     return TextFeed(file, follow, spec.columns, ticks, [one.column for one in spec.measures if one.column])

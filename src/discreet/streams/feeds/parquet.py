@@ -19,17 +19,15 @@ class ParquetFeed(Place):
     """The row groups of files, and the place behind the last file.
 
     Args:
-        source: a file, a folder, or an open binary file.
-        follow: whether more files may come into the folder; they are moved there when they are whole.
+        source: a folder, into which more files may be moved when they are whole, or an open binary file.
         needed: the columns that are read.
     """
 
-    def __init__(self, source: Path | IO[bytes], follow: bool, needed: list[str]) -> None:
+    def __init__(self, source: Path | IO[bytes], needed: list[str]) -> None:
         super().__init__()
         self._source = source
         self._needed = needed
         self._done: list[str] = []
-        self._follow = follow
 
     def skip(self, read: int, digest: str) -> None:
         """Skip the files that were counted before.
@@ -76,8 +74,6 @@ class ParquetFeed(Place):
     def _files(self) -> Iterator[tuple[str, Callable[[], bytes]]]:
         if not isinstance(self._source, Path):
             yield "-", self._source.read
-        elif self._source.is_dir():
+        else:
             for path in sorted(self._source.glob("*.parquet")):
                 yield path.name, path.read_bytes
-        else:
-            yield self._source.name, self._source.read_bytes

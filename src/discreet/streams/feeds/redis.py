@@ -26,6 +26,8 @@ class RedisLog:
     def __init__(self, where: SplitResult) -> None:
         try:
             import redis
+            from redis.backoff import NoBackoff
+            from redis.retry import Retry
         except ImportError:
             raise missing("redis") from None
         first, slash, rest = where.path.strip("/").partition("/")
@@ -35,7 +37,7 @@ class RedisLog:
         self._key = unquote(key)
         self._server = redis.Redis(
             host=host, port=port, db=database, username=_text(where.username), password=_text(where.password),
-            ssl=where.scheme == "rediss",
+            ssl=where.scheme == "rediss", socket_connect_timeout=5, retry=Retry(NoBackoff(), 1),
         )  # fmt: skip
         self._seen = False
 
