@@ -143,6 +143,7 @@ def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
     found = {"redrawn": 0, "deaths": 0, "late": 0, "streams": 1, "charges": 0, "settled": 0}
     place, before = folder / "1", False
     place.mkdir()
+    span = 0.3 * _whole(folder / "0")  # so that a busy machine kills at the same points
     while True:
         killing = found["deaths"] < kills
         pid = os.fork()
@@ -156,7 +157,7 @@ def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
         if killing:
             if before or fault != "none" or chance.random() < 0.5:
                 select.select([shown[0]], [], [], 5)
-            time.sleep(chance.uniform(0, 0.06))
+            time.sleep(chance.uniform(0, span))
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         new = _read(shown[0]).decode().splitlines()
@@ -176,6 +177,20 @@ def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
         found["streams"] += 1
         place, before = folder / str(found["streams"]), False
         place.mkdir()
+
+
+def _whole(folder: Path) -> float:
+    """How long a life takes that nobody ends."""
+    folder.mkdir()
+    begin = time.monotonic()
+    if (pid := os.fork()) == 0:
+        try:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            life(folder, quiet, False, quiet, 0.004)
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    return time.monotonic() - begin
 
 
 def _read(pipe: int) -> bytes:

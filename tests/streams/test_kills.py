@@ -46,8 +46,8 @@ def test_a_killed_stream_shows_the_same_numbers_as_one_that_was_not(
     assert killed["settled"] == killed["streams"]
     # A kill between charge and settlement stays charged; one after the first line costs nothing.
     assert killed["charges"] <= killed["streams"] + killed["deaths"] - killed["late"]
-    # At least every second one is late on average: fewer than a tenth has a chance below 1e-9.
-    assert killed["late"] >= KILLS // 10
+    # At least every second one is late on average: of 36 fewer than two are, with a chance below 1e-9.
+    assert killed["late"] >= KILLS // 18
 
 
 @pytest.mark.parametrize("fault", ["redraw", "twice"])
