@@ -20,6 +20,7 @@ def every(periods: int) -> list[Strategy]:
     trees = [
         Tree(periods, h, averaged) for h in range(1, periods.bit_length() + 1) for averaged in (True, False)
     ]
+    trees += [Tree(periods, h, branches=b) for b in (3, 5) for h in (1, 2, 3) if b ** (h - 1) <= periods]
     return [*(kind(periods) for kind in STRATEGIES), Doubling(periods, gaussian=True), *trees]
 
 
@@ -35,6 +36,7 @@ def faults(strategy: Strategy) -> set[str]:
         "l2": (whole**2).sum(axis=0).max() <= strategy.l2_squared,
         "gains": np.allclose((back**2).sum(axis=1), strategy.gains, rtol=1e-9, atol=0),
         "signs": (r >= 0).all(),  # the proof for a unit that is replaced needs it
+        "rms": strategy.rms() == pytest.approx(float(strategy.gains.mean()) ** 0.5),
         "row": abs(whole).sum(axis=1).max() <= strategy.row,
     }
     return {name for name, holds in checks.items() if not holds}

@@ -9,6 +9,7 @@ from discreet.cli import options as opt
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
+    from discreet.streams.strategy import Strategy
 
 
 def stream(
@@ -61,10 +62,12 @@ def stream(
             for one in made
         ],
     }  # fmt: skip
-    return document, _lines(document, made[0].strategy.words, getattr(made[0].strategy, "height", 0))
+    return document, _lines(document, made[0].strategy)
 
 
-def _lines(found: dict[str, Any], words: str, height: int) -> list[str]:
+def _lines(found: dict[str, Any], best: Strategy) -> list[str]:
+    from discreet.streams.tree import Tree
+
     rows, window, delta = found["rows"], found["window"], found["delta"]
     totals = f"totals of the last {window:,} of" if window else "running totals of"
     cost = f"epsilon {found['epsilon']:g}" + (f" and delta {delta:g}" if delta else "")
@@ -73,9 +76,11 @@ def _lines(found: dict[str, Any], words: str, height: int) -> list[str]:
     for one in found["methods"]:
         cells = "".join(f"{_short(one[name]):>12}" for name in ("rms", "first", "last", "worst"))
         lines.append(f"{one['name']:<10}{one['noise']:<10}{cells}")
-    levels = f" of {height} level{'s' * (height != 1)}" if height else ""
-    advice = f"Take {found['best']} with {found['noise']} noise: {words}{levels}."
-    lines.append(advice if delta else f"Take {found['best']}: {words}{levels}.")
+    words = best.words
+    if isinstance(best, Tree):
+        words += f", {best.height} level{'s' * (best.height != 1)} of {best.branches} branches"
+    noise = f" with {found['noise']} noise" if delta else ""
+    lines.append(f"Take {best.name}{noise}: {words}.")
     if found["best"] != "doubling":
         lines.append("Without a last period, leave out --periods: doubling needs none." if not window else
                      "For a window period and tree need no last period: --periods may be left out.")  # fmt: skip

@@ -92,6 +92,7 @@ class StreamSpec:
             self.periods.start.isoformat(), self.periods.every, self.periods.count, self.group, self.keys,
             [[one.name, one.column, str(one.lo), str(one.hi), str(one.grid)] for one in self.measures],
             self.method, self.strategy.l1, str(self.epsilon), str(self.delta), self.window, self.endless,
+            self.strategy.nodes(self.periods.count),
         ])  # fmt: skip
 
     @cached_property
