@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -53,12 +54,14 @@ def _speed() -> Iterator[Line]:
     cases = (("row", 1), ("person", 100_000), ("person", 10**9))
     for unit, people in cases:
         table = _events(people)
-        who = "privacy of events" if unit == "row" else f"{min(people, EVENTS):,} people, 10 rows each at most"
+        who = (
+            "privacy of events" if unit == "row" else f"{min(people, EVENTS):,} people, 10 rows each at most"
+        )
         spec = _spec(unit)
         inputs = {"CSV": _csv(table), "JSON lines": _json(table), "Arrow batches": table.to_batches(1 << 17)}
-        slow = _timed(spec, SLOW, lambda stream, text=inputs["CSV"]: _by_row(stream, text))
+        slow = _timed(spec, SLOW, partial(_by_row, inputs["CSV"]))
         for kind, given in inputs.items():
-            seconds = _timed(spec, EVENTS, lambda stream, given=given: _all(stream, given))
+            seconds = _timed(spec, EVENTS, partial(_all, given))
             needed = kind != "JSON lines" or unit == "row"
             yield Line(f"{kind}, {who}: a million events", seconds, "row by row", slow, seconds,
                        f"<= {LIMIT:g} s" if needed else "", not needed or seconds <= LIMIT)  # fmt: skip
@@ -103,17 +106,18 @@ def _timed(spec: StreamSpec, events: int, read: Callable[[Stream], object]) -> f
         return (time.process_time() - begin) * 1e6 / events
 
 
-def _all(stream: Stream, given: Any) -> None:
+def _all(given: Any, stream: Stream) -> None:
     if isinstance(given, bytes):
         feed = TextFeed(io.BytesIO(given), needed=stream.spec.columns, numbers=("cost",))
         for piece in feed.pieces():
-            stream.take(piece)  # type: ignore[arg-type]  # no ticks
+            assert not isinstance(piece, dt.datetime)
+            stream.take(piece)
     else:
         for batch in given:
             stream.add_all(batch)
 
 
-def _by_row(stream: Stream, text: bytes) -> None:
+def _by_row(text: bytes, stream: Stream) -> None:
     feed = TextFeed(io.BytesIO(text), needed=stream.spec.columns)
     for at, line in enumerate(feed):
         if at == SLOW:
@@ -124,7 +128,13 @@ def _by_row(stream: Stream, text: bytes) -> None:
 def _errors(periods: int) -> Iterator[Line]:
     naive = {False: _ours("even", periods, False), True: _ours("even", periods, True)}
     theirs = _opendp(periods)
-    for gaussian, method in ((False, "period"), (False, "tree"), (False, "doubling"), (True, "root"), (True, "tree")):
+    for gaussian, method in (
+        (False, "period"),
+        (False, "tree"),
+        (False, "doubling"),
+        (True, "root"),
+        (True, "tree"),
+    ):
         noise = f"Gaussian, delta {DELTA}" if gaussian else "Laplace"
         ours = _ours(method, periods, gaussian)
         name = f"{periods:,} periods: rms error of the totals, {method}, {noise}"
@@ -164,7 +174,9 @@ def _opendp(periods: int) -> dict[int, float]:
     out = {}
     for branching in sorted({2, odp.t.choose_branching_factor(periods)}):
         domain = odp.vector_domain(odp.atom_domain(T=int), size=periods)
-        tree = odp.t.make_b_ary_tree(domain, odp.l1_distance(T=int), leaf_count=periods, branching_factor=branching)
+        tree = odp.t.make_b_ary_tree(
+            domain, odp.l1_distance(T=int), leaf_count=periods, branching_factor=branching
+        )
         scale = float(tree.map(1))
         release = tree >> odp.m.then_laplace(scale) >> odp.t.make_consistent_b_ary_tree(branching)
         assert math.isclose(release.map(1), 1)

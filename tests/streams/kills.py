@@ -41,7 +41,11 @@ from discreet.streams.state import State
 PERIODS = 16
 SEED = 7
 POLICY = Policy.for_table(
-    "visits", privacy_unit="patient", max_rows=2, keys={"ward": ["N", "S"]}, budget=10**6,
+    "visits",
+    privacy_unit="patient",
+    max_rows=2,
+    keys={"ward": ["N", "S"]},
+    budget=10**6,
     bounds={"cost": (0, 10)},
 )
 ASKED = (
@@ -64,7 +68,9 @@ def text() -> bytes:
     for day in range(1, PERIODS + 1):
         for _ in range(20):
             late = max(1, day - made.randrange(3))
-            rows.append(f"p{made.randrange(150)},2026-01-{late:02}T09:00,{made.choice('NS')},{made.randrange(12)}")
+            rows.append(
+                f"p{made.randrange(150)},2026-01-{late:02}T09:00,{made.choice('NS')},{made.randrange(12)}"
+            )
         rows.append(f"#tick 2026-01-{day + 1:02}")
     return "\n".join(rows).encode() + b"\n"
 

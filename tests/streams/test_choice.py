@@ -26,7 +26,7 @@ def test_the_published_errors() -> None:
 def test_the_least_error_is_first(periods: int) -> None:
     errors = [made.rms for made in predictions(periods, 0.5, rows=3)]
     assert errors == sorted(errors)
-    assert errors[0] <= min(3 / 0.5 * kind(periods).laplace() for kind in (PerPeriod, Tree))
+    assert errors[0] <= 1.000001 * min(3 / 0.5 * kind(periods).laplace() for kind in (PerPeriod, Tree))
 
 
 def test_a_replaced_unit_moves_twice_as_much() -> None:

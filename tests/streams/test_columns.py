@@ -24,7 +24,9 @@ MEASURES = [
 
 @pytest.mark.parametrize("measure", MEASURES)
 @settings(max_examples=50)
-@given(numbers=st.lists(st.floats() | st.floats(-1, 1) | st.integers(-(10**9), 10**9).map(float), max_size=20))
+@given(
+    numbers=st.lists(st.floats() | st.floats(-1, 1) | st.integers(-(10**9), 10**9).map(float), max_size=20)
+)
 def test_doubles_have_the_steps_of_their_exact_values(measure: Measure, numbers: list[float]) -> None:
     halves = [float((k + Fraction(1, 2)) * measure.grid) for k in (-1, 0, 1, 7)]
     numbers = numbers + halves + [np.nextafter(half, end) for half in halves for end in (-np.inf, np.inf)]

@@ -60,7 +60,9 @@ def test_texts_count_as_their_rows(
     rows: list[dict[str, Any]], cut: int, unit: str, closed: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     folder = tmp_path_factory.getbasetemp() / "same"
-    table = pa.Table.from_pylist(rows, pa.schema(dict.fromkeys(("time", "patient", "ward", "cost"), pa.string())))
+    table = pa.Table.from_pylist(
+        rows, pa.schema(dict.fromkeys(("time", "patient", "ward", "cost"), pa.string()))
+    )
     same(folder, [table.slice(0, cut), table.slice(cut)], unit, closed)
 
 
@@ -99,7 +101,9 @@ def test_times_of_arrow_have_any_unit(tmp_path: Path) -> None:
     days = np.array(["2025-12-31T23:59:59.999", "2026-01-01", "2026-01-02T00:00:00.001"], "M8[ms]")
     for unit in ("ms", "us", "ns"):
         for zone in (None, "Europe/Berlin"):
-            column = pa.array(days.astype(f"M8[{unit}]")).cast(pa.timestamp(unit)).cast(pa.timestamp(unit, zone))
+            column = (
+                pa.array(days.astype(f"M8[{unit}]")).cast(pa.timestamp(unit)).cast(pa.timestamp(unit, zone))
+            )
             stream = silent(spec(policy("row"), group=None), tmp_path)
             stream.add_all(pa.table({"time": column}))
             assert stream.progress.counts["count"][:, 0].tolist() == [1, 1, 0, 0, 0, 0, 0, 0]
@@ -111,7 +115,10 @@ def test_times_of_arrow_have_any_unit(tmp_path: Path) -> None:
 def test_the_first_rows_of_a_unit_count_whichever_way_they_come(most: int, tmp_path: Path) -> None:
     rng = np.random.default_rng(most)
     declared = spec(policy(rows=most))
-    rows = [row(int(d), f"p{p}", "NS"[w]) for d, p, w in zip(*rng.integers(0, [[9], [40], [2]], (3, 400)), strict=True)]
+    rows = [
+        row(int(d), f"p{p}", "NS"[w])
+        for d, p, w in zip(*rng.integers(0, [[9], [40], [2]], (3, 400)), strict=True)
+    ]
     table = pa.Table.from_pylist(rows)
     found = []
     for size in (1, 7, 400):
@@ -125,14 +132,18 @@ def test_the_first_rows_of_a_unit_count_whichever_way_they_come(most: int, tmp_p
     assert found[0].sum() <= 40 * most
 
 
-def test_a_bound_that_is_not_enforced_for_columns_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_that_is_not_enforced_for_columns_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     six = pa.Table.from_pylist([row(1, cost="5")] * 6)
     monkeypatch.setattr(counting, "_first", lambda progress, units, texts, most: np.ones(len(units), bool))
     with pytest.raises(AssertionError):
         same(tmp_path, [six])
 
 
-def test_a_bound_that_forgets_earlier_batches_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bound_that_forgets_earlier_batches_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     first = vars(counting)["_first"]
 
     def forgetful(progress: Any, *more: Any) -> Any:

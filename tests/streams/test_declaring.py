@@ -19,7 +19,11 @@ def test_what_is_not_said_is_chosen() -> None:
     assert "at most 131,071" in endless.promise
     assert spec(periods=365, delta=Fraction(1, 10**6)).method == "root"
     assert spec(periods=365, window=7).method == "period"
-    assert [one.name for one in spec(means=("cost",), sums=("cost",)).measures] == ["count", "sum_cost", "mean_cost"]
+    assert [one.name for one in spec(means=("cost",), sums=("cost",)).measures] == [
+        "count",
+        "sum_cost",
+        "mean_cost",
+    ]
 
 
 @pytest.mark.parametrize(

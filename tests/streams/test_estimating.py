@@ -41,7 +41,12 @@ def test_intervals_hold(method: str, delta: Any, tmp_path: Path) -> None:
     with opened(spec(declared, periods=6, **more), tmp_path, Loss(3, Fraction(1, 1000))) as stream:
         stream.add_all(rows)
         found = stream.close(6)
-    truths = {("count", "value", 5): 0, ("count", "total", 4): 50, ("count", "total", 5): 0, ("mean_cost", "total", 3): 4}
+    truths = {
+        ("count", "value", 5): 0,
+        ("count", "total", 4): 50,
+        ("count", "total", 5): 0,
+        ("mean_cost", "total", 3): 4,
+    }
     for (name, part, day), truth in truths.items():
         made = [one for one in found if one.name == name and one.period == f"2026-01-0{day}"]
         errors = np.array([abs(getattr(one, part) - truth) for one in made])
@@ -53,8 +58,12 @@ def test_intervals_hold(method: str, delta: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("method", ["period", "tree", "root", "doubling", "even"])
-def test_a_unit_moves_the_nodes_in_l2_by_at_most_the_sensitivity(method: str, neighbours: str, tmp_path: Path) -> None:
-    declared = spec(policy(neighbours=neighbours), method=method, sums=("cost",), means=("cost",), delta=Fraction(1, 1000))
+def test_a_unit_moves_the_nodes_in_l2_by_at_most_the_sensitivity(
+    method: str, neighbours: str, tmp_path: Path
+) -> None:
+    declared = spec(
+        policy(neighbours=neighbours), method=method, sums=("cost",), means=("cost",), delta=Fraction(1, 1000)
+    )
     shapes = [[1, 1], [8, 8], [1, 8], [3, 4], [8, 1]]
     costs = [(-10, -10), (500, 500), (-10, 500), (0, 0)]
     units = [[row(d, "u", w, cost=c) for d, w, c in zip(days, wards, cost, strict=True)]

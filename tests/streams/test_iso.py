@@ -17,7 +17,9 @@ written = st.datetimes().flatmap(
          for part in ("minutes", "seconds", "milliseconds", "microseconds")] + [when.date().isoformat()]
     )
 )  # fmt: skip
-near = st.from_regex(r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T x][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{3,6})?)?Z?)?", fullmatch=True)
+near = st.from_regex(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([T x][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{3,6})?)?Z?)?", fullmatch=True
+)
 
 
 @settings(max_examples=60)

@@ -14,7 +14,9 @@ ends = st.fractions(-1000, 1000, max_denominator=1000)
 
 
 @given(st.tuples(ends, ends), ends, st.booleans(), st.sampled_from([6, 12, 20]))
-def test_a_row_adds_at_most_the_most(pair: tuple[Fraction, Fraction], value: Fraction, mean: bool, bits: int) -> None:
+def test_a_row_adds_at_most_the_most(
+    pair: tuple[Fraction, Fraction], value: Fraction, mean: bool, bits: int
+) -> None:
     measure = Measure("x", "x", min(pair), max(pair), mean, bits)
     added = measure.adds(measure.steps(value))
     assert len(added) == measure.parts

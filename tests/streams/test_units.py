@@ -20,7 +20,16 @@ def test_a_column_has_the_digests_of_its_units(units: list[str]) -> None:
 
 
 def test_units_and_keys_differ() -> None:
-    near = ["", "\0", "\0\0", "a", "a\0", "\0a", *("x" * n for n in range(1, LONGEST + 6)), *map(str, range(5000))]
+    near = [
+        "",
+        "\0",
+        "\0\0",
+        "a",
+        "a\0",
+        "\0a",
+        *("x" * n for n in range(1, LONGEST + 6)),
+        *map(str, range(5000)),
+    ]
     found = digests_of(KEY, pa.array(near))
     assert len(set(found)) == len(near)
     assert {len(one) for one in found} == {16}

@@ -20,7 +20,9 @@ def test_texts(value: Any, text: str) -> None:
     assert text_of(value) == text
 
 
-@pytest.mark.parametrize(("value", "number"), [("7", 7), ("x", None), (math.nan, None), (True, None), (3, 3), ({}, None)])
+@pytest.mark.parametrize(
+    ("value", "number"), [("7", 7), ("x", None), (math.nan, None), (True, None), (3, 3), ({}, None)]
+)
 def test_numbers(value: Any, number: float | None) -> None:
     assert number_of(value) == number
 

@@ -55,7 +55,9 @@ def stream_errors(
     y = axis("y", f"standard deviation of the {f'total of {window:,} periods' if window else 'running total'}",
              log=True, format="~g",
              domain=(0.9 * min(map(min, curves)), 1.1 * max(map(max, curves))))  # fmt: skip
-    panels = [_panel(noise, drawn, names, y, periods, both, fit) for noise in ("Laplace", "Gaussian")[: 1 + both]]
+    panels = [
+        _panel(noise, drawn, names, y, periods, both, fit) for noise in ("Laplace", "Gaussian")[: 1 + both]
+    ]
     chart = panels[0] if not both else altair().hconcat(*panels)
     cost = f"ε = {epsilon}, δ = {float(decimal(delta, 'delta')):g}" if both else f"ε = {epsilon}"
     best = f"{every[0].strategy.name}, {every[0].noise}" if both else every[0].strategy.name
@@ -68,7 +70,13 @@ def stream_errors(
 
 
 def _panel(
-    noise: str, made: Sequence[Prediction], names: list[str], y: dict[str, Any], periods: int, both: bool, fit: Size
+    noise: str,
+    made: Sequence[Prediction],
+    names: list[str],
+    y: dict[str, Any],
+    periods: int,
+    both: bool,
+    fit: Size,
 ) -> Picture:
     """The curves of one kind of noise."""
     places = np.unique(np.linspace(1, periods, min(periods, _POINTS)).round().astype(int))
@@ -77,7 +85,8 @@ def _panel(
         if one.noise == noise:
             errors = one.errors
             drawn += [
-                {"x": int(t), "y": float(errors[t - 1]), "at": int(t), "series": one.strategy.name} for t in places
+                {"x": int(t), "y": float(errors[t - 1]), "at": int(t), "series": one.strategy.name}
+                for t in places
             ]
     x = axis("x", f"period · {noise} noise" if both else "period", domain=(1, max(2, periods)), tickCount=4)
     chart = lines(drawn, x, y, names, width=1.6)

@@ -3,8 +3,8 @@
 from discreet.streams.choice import STRATEGIES, Prediction, compared, named, predictions
 from discreet.streams.declaring import Asked, declared
 from discreet.streams.lines import TICK, Lines
-from discreet.streams.periods import Periods, time_of
 from discreet.streams.measure import Measure
+from discreet.streams.periods import Periods, time_of
 from discreet.streams.spec import StreamSpec
 from discreet.streams.stream import Estimate, Stream, open_stream
 

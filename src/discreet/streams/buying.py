@@ -50,7 +50,10 @@ def _plan(spec: StreamSpec, state: State) -> ReleasePlan[Noise, Noise]:
             f"The stream has {size:,} noisy numbers, more than {MOST_NODES:,}.",
             "Take longer periods, an earlier end or fewer keys.",
         )
-    uses = {one.name: Use(spec.mechanism(one), spec.neighbours, math.prod(shapes[one.name])) for one in spec.measures}  # type: ignore[arg-type]
+    uses = {
+        one.name: Use(spec.mechanism(one), spec.neighbours, math.prod(shapes[one.name]))
+        for one in spec.measures
+    }
 
     def compute(draw: Draw) -> Noise:
         return {name: draw(name, np.zeros(shapes[name], np.int64)) for name in uses}

@@ -149,7 +149,12 @@ def compared(
 
 
 def chosen(
-    periods: int | None, epsilon: Number, rows: int, neighbours: Neighbours, delta: Number = 0, window: int = 0
+    periods: int | None,
+    epsilon: Number,
+    rows: int,
+    neighbours: Neighbours,
+    delta: Number = 0,
+    window: int = 0,
 ) -> str:
     """The name of the strategy to take; for a stream without a last period one whose errors need none."""
     if periods is None and not window:

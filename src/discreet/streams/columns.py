@@ -126,9 +126,7 @@ def _plain(column: pa.Array) -> pa.Array:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
-    )
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind))
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from discreet.accounting.events import neighbours_of
 from discreet.errors import InvalidParameter, PolicyError
 from discreet.release.guarantee import ROW
 from discreet.streams.choice import chosen, named
@@ -89,14 +90,13 @@ def declared(policy: Policy, table: str, asked: Asked) -> StreamSpec:
         raise InvalidParameter("The window is longer than the stream.", "Give fewer periods, or 0 for all.")
     event = found.privacy_unit == ROW
     rows = 1 if event else int(found.max_rows or 1)
+    neighbours = neighbours_of(policy.neighbours)
     columns: Mapping[str, object] = found.columns
-    method = asked.method or chosen(
-        asked.periods, asked.epsilon, rows, policy.neighbours, asked.delta, asked.window
-    )
+    method = asked.method or chosen(asked.periods, asked.epsilon, rows, neighbours, asked.delta, asked.window)
     periods = Periods(asked.start, asked.every, asked.periods or UNBOUNDED)
     named(method, periods.count, bool(asked.delta), asked.window)
     spec = StreamSpec(
-        name, table, None if event else str(found.privacy_unit), rows, policy.neighbours, asked.time, periods,
+        name, table, None if event else str(found.privacy_unit), rows, neighbours, asked.time, periods,
         asked.group, _keys(columns, table, asked.group), _measures(columns, table, asked), method, asked.epsilon,
         asked.delta, asked.window, asked.periods is None,
     )  # fmt: skip
@@ -142,5 +142,5 @@ def _measures(columns: Mapping[str, object], table: str, asked: Asked) -> tuple[
                     "Write bounds = [0, 100].",
                     key=f"tables.{table}.columns.{column}",
                 )
-            out.append(Measure(f"{'mean' if mean else 'sum'}_{column}", column, *bounds, mean=mean))
+            out.append(Measure(f"{'mean' if mean else 'sum'}_{column}", column, bounds[0], bounds[1], mean))
     return tuple(out)

@@ -57,7 +57,11 @@ def iso_times(texts: pa.StringArray) -> tuple[Integers, Mask]:
         layout = _LAYOUTS.get(int(length))
         if layout is None:
             continue
-        rows = np.flatnonzero(lengths == length) if valid is None else np.flatnonzero((lengths == length) & valid)
+        rows = (
+            np.flatnonzero(lengths == length)
+            if valid is None
+            else np.flatnonzero((lengths == length) & valid)
+        )
         if len(rows) == len(texts):
             block = raw[ends[0] : ends[-1]].reshape(-1, length)
         else:

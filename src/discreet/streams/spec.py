@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.zcdp import ZCDP
@@ -17,6 +18,11 @@ from discreet.streams.choice import moves, named
 from discreet.streams.measure import Measure
 from discreet.streams.periods import Periods
 from discreet.streams.strategy import Strategy
+
+if TYPE_CHECKING:
+    from discreet.accounting.events import Neighbours
+
+
 @dataclass(frozen=True)
 class StreamSpec:
     """The declarations of a stream.
@@ -48,7 +54,7 @@ class StreamSpec:
     table: str
     unit: str | None
     rows: int
-    neighbours: str
+    neighbours: Neighbours
     time: str
     periods: Periods
     group: str | None
@@ -81,7 +87,7 @@ class StreamSpec:
             times = 1 if self.neighbours == "add_remove" else 2 if measure.one_sided else 4
             square = Fraction(times * (self.rows * measure.most) ** 2 * self.strategy.l2_squared)
             return GaussianVector(square * len(self.measures) / (2 * self._rho), square)
-        moved = moves(self.rows, self.neighbours) * measure.most * self.strategy.l1  # type: ignore[arg-type]
+        moved = moves(self.rows, self.neighbours) * measure.most * self.strategy.l1
         return LaplaceVector(moved * len(self.measures) / self.epsilon, moved)
 
     @cached_property
@@ -122,7 +128,11 @@ class StreamSpec:
     @property
     def promise(self) -> str:
         """The guarantee in plain words."""
-        many = f"of at most {self.periods.count:,} periods" if self.endless else f"of {self.periods.count:,} periods"
+        many = (
+            f"of at most {self.periods.count:,} periods"
+            if self.endless
+            else f"of {self.periods.count:,} periods"
+        )
         delta = f" and delta {exact(self.delta)}" if self.delta else ""
         cost = f"epsilon {exact(self.epsilon)}{delta} for the whole stream {many}"
         if self.unit is None:

@@ -134,7 +134,10 @@ class State:
         """Keep the progress, durably."""
         head = {"closed": progress.closed, "read": progress.read, "digest": progress.digest}
         # Periods that have not come yet are zeros.
-        last = max((int(one.any(axis=1).nonzero()[0].max(initial=-1)) for one in progress.counts.values()), default=0)
+        last = max(
+            (int(np.flatnonzero(one.any(axis=1)).max(initial=-1)) for one in progress.counts.values()),
+            default=0,
+        )
         arrays = {f"counts {name}": one[: last + 1] for name, one in progress.counts.items()}
         arrays["key"] = np.frombuffer(progress.key, np.uint8)
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), np.uint8)

@@ -85,7 +85,8 @@ class Stream:
         self._confidence = confidence
         self.charged: Loss | None = None
         counts = {
-            one.name: np.zeros((spec.periods.count, one.parts * len(spec.keys)), np.int64) for one in spec.measures
+            one.name: np.zeros((spec.periods.count, one.parts * len(spec.keys)), np.int64)
+            for one in spec.measures
         }
         start = Progress(0, 0, hashlib.sha256().hexdigest(), counts)
         self.progress = state.progress(spec.periods.count) or start
@@ -107,7 +108,9 @@ class Stream:
             StreamError: a column is missing, or holds neither texts nor numbers.
         """
         whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
-        columns.see_types(whole.schema, self.spec.time, [one for one in self.spec.columns if one != self.spec.time])
+        columns.see_types(
+            whole.schema, self.spec.time, [one for one in self.spec.columns if one != self.spec.time]
+        )
         counting.add_all(self.spec, self.progress, whole)
 
     def take(self, rows: pa.Table | Iterable[Mapping[str, Any] | None]) -> None:
@@ -144,7 +147,9 @@ class Stream:
             noisy = self._noisy(measure, t)
             period, total = (estimated(spec, measure, w, w @ noisy, self._confidence) for w in weights)
             out += [
-                Estimate(spec.periods.label(t), key, measure.name, *(float(each[at]) for each in (*period, *total)))
+                Estimate(
+                    spec.periods.label(t), key, measure.name, *(float(each[at]) for each in (*period, *total))
+                )
                 for key, at in spec.places.items()
             ]
         return out
@@ -180,4 +185,3 @@ def open_stream(
     kept = State(state)
     with kept.locked():
         yield Stream(spec, kept, noise_of(spec, kept, ledger, payer), confidence)
-

@@ -38,7 +38,11 @@ def digest_of(key: bytes, unit: str) -> bytes:
     if len(text) > LONGEST:
         return _long(key, text)
     padded = text + bytes(-len(text) % 4)
-    words = [1, len(text), *(int.from_bytes(padded[at : at + 4], "little") for at in range(0, len(padded), 4))]
+    words = [
+        1,
+        len(text),
+        *(int.from_bytes(padded[at : at + 4], "little") for at in range(0, len(padded), 4)),
+    ]
     out = b""
     for numbers in _numbers(key).tolist():
         whole = sum(number * word for number, word in zip(numbers, words, strict=False))

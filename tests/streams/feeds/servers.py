@@ -44,7 +44,9 @@ def _running(package: str, command: list[str], port: int) -> Iterator[None]:
     if program is None:
         _missing(f"{package} is not installed")
         return
-    with subprocess.Popen([program, *command[1:]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [program, *command[1:]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             deadline = time.monotonic() + 30
             while time.monotonic() < deadline:

@@ -36,7 +36,9 @@ class Consumer:
         self.at = 0
 
     def list_topics(self, topic: str, timeout: float) -> Any:
-        return SimpleNamespace(topics={"visits": SimpleNamespace(partitions=dict.fromkeys(range(self.partitions)))})
+        return SimpleNamespace(
+            topics={"visits": SimpleNamespace(partitions=dict.fromkeys(range(self.partitions)))}
+        )
 
     def assign(self, places: list[Any]) -> None:
         self.at = max(0, places[0][2])

@@ -11,6 +11,7 @@ import pytest
 
 from discreet.errors import StreamError
 from discreet.streams.feeds.opening import open_feed
+from tests.streams.feeds.pieces import rows_of
 from tests.streams.invented import spec
 
 TABLE = pa.table({"patient": ["a", "b"], "time": ["2026-01-01"] * 2, "ward": ["N", "S"]})
@@ -29,12 +30,18 @@ def files(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize(
     ("name", "form"),
-    [("v.csv", ""), ("v.arrow", ""), ("v.parquet", ""), ("v.data", "parquet"), ("folder", ""), ("v.csv", "lines")],
+    [
+        ("v.csv", ""),
+        ("v.arrow", ""),
+        ("v.parquet", ""),
+        ("v.data", "parquet"),
+        ("folder", ""),
+        ("v.csv", "lines"),
+    ],
 )
 def test_every_format_gives_its_rows(name: str, form: str, files: Path) -> None:
     with open_feed(str(files / name), form) as made:
-        pieces: list[Any] = list(made(spec()).pieces())
-    rows = [row for piece in pieces for row in (piece if isinstance(piece, list) else piece.to_pylist())]
+        rows = rows_of(made(spec()).pieces())
     assert [(row["patient"], row["ward"]) for row in rows] == [("a", "N"), ("b", "S")]
 
 
@@ -45,7 +52,9 @@ def test_every_format_gives_its_rows(name: str, form: str, files: Path) -> None:
         ("redis://127.0.0.1:1/visits", {"ticks": True}, StreamError),
     ],
 )  # fmt: skip
-def test_what_cannot_be_opened_is_said(name: str, more: dict[str, Any], error: type[Exception], files: Path) -> None:
+def test_what_cannot_be_opened_is_said(
+    name: str, more: dict[str, Any], error: type[Exception], files: Path
+) -> None:
     source = name if "://" in name else str(files / name)
     with pytest.raises(error), open_feed(source, **more):
         pass

@@ -69,9 +69,16 @@ def test_csv_in_blocks_is_csv_by_line(odd: list[tuple[int, bytes]]) -> None:
 
 
 @settings(max_examples=50, deadline=None)
-@given(odd=st.lists(st.tuples(st.integers(0, 99), st.sampled_from(ODD_JSON) | st.binary(max_size=12)), max_size=4))
+@given(
+    odd=st.lists(
+        st.tuples(st.integers(0, 99), st.sampled_from(ODD_JSON) | st.binary(max_size=12)), max_size=4
+    )
+)
 def test_json_in_blocks_is_json_by_line(odd: list[tuple[int, bytes]]) -> None:
-    lines = [b'{"patient": "p%d", "time": "2026-01-01T09:30", "other": [1], "cost": %d}' % (n, n) for n in range(100)]
+    lines = [
+        b'{"patient": "p%d", "time": "2026-01-01T09:30", "other": [1], "cost": %d}' % (n, n)
+        for n in range(100)
+    ]
     for at, line in odd:
         lines[at] = line
     text = b"{}\n" + b"\n".join(lines)
@@ -150,5 +157,7 @@ def test_a_header_that_lacks_a_column_is_refused() -> None:
 
 def test_a_reader_that_takes_quotes_otherwise_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(TextFeed, "_mended", lambda self, piece: piece)
-    lines = [b'p"1,2026-01-01,x,5', b'"open,2026-01-01,x,5', b"a\rb,2026-01-01,x,5"] + [b"p,2026-01-01,x,5"] * 200
+    lines = [b'p"1,2026-01-01,x,5', b'"open,2026-01-01,x,5', b"a\rb,2026-01-01,x,5"] + [
+        b"p,2026-01-01,x,5"
+    ] * 200
     assert in_blocks(csv(lines)) != by_line(csv(lines))

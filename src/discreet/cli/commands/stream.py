@@ -45,7 +45,10 @@ class Declared:
         str, typer.Option("--delta", metavar="DELTA", help="Of the whole stream; its noise is then Gaussian.")
     ] = "0"
     window: Annotated[
-        int, typer.Option("--window", metavar="W", min=0, help="Totals of the last W periods; else of all so far.")
+        int,
+        typer.Option(
+            "--window", metavar="W", min=0, help="Totals of the last W periods; else of all so far."
+        ),
     ] = 0
     every: Annotated[
         str, typer.Option("--every", metavar="LENGTH", help="minute, hour, day, week or month.")
@@ -53,12 +56,15 @@ class Declared:
     column: Annotated[str, typer.Option("--time", metavar="COLUMN", help="The column with a row's time.")] = (
         "time"
     )
-    count: Annotated[bool, typer.Option("--count", help="Count rows; so it is without --sum or --mean.")] = False
+    count: Annotated[bool, typer.Option("--count", help="Count rows; so it is without --sum or --mean.")] = (
+        False
+    )
     sums: Annotated[
         list[str] | None, typer.Option("--sum", metavar="COLUMN", help="Add up a bounded column; repeated.")
     ] = None
     means: Annotated[
-        list[str] | None, typer.Option("--mean", metavar="COLUMN", help="The mean of a bounded column; repeated.")
+        list[str] | None,
+        typer.Option("--mean", metavar="COLUMN", help="The mean of a bounded column; repeated."),
     ] = None
     by: Annotated[str | None, typer.Option("--by", metavar="COLUMN", help="Group by its public keys.")] = None
     method: Annotated[
@@ -75,7 +81,10 @@ class Fed:
     """Where the lines come from, and the clock that closes periods."""
 
     source: Annotated[
-        str, typer.Option("--input", metavar="FILE", help="- is stdin; or redis://host/stream, nats://host/stream.")
+        str,
+        typer.Option(
+            "--input", metavar="FILE", help="- is stdin; or redis://host/stream, nats://host/stream."
+        ),
     ] = "-"
     form: Annotated[
         str,

@@ -61,7 +61,7 @@ class ArrowFeed(Place):
 
     def _batch(self, message: pa.ipc.Message, text: bytes) -> pa.Table:
         try:
-            if any(pa.types.is_dictionary(field.type) for field in self._schema):
+            if any(pa.types.is_dictionary(field.type) for field in self._schema or ()):
                 found = pa.ipc.open_stream(self._head + text).read_all()
             else:
                 found = pa.Table.from_batches([pa.ipc.read_record_batch(message, self._schema)])

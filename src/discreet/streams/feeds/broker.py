@@ -134,7 +134,9 @@ def missing(package: str) -> StreamError:
 
 def silent(words: str) -> StreamError:
     """The error where a broker does not answer."""
-    return StreamError(f"{words} does not answer, or refuses.", "See that it runs, and that the address is right.")
+    return StreamError(
+        f"{words} does not answer, or refuses.", "See that it runs, and that the address is right."
+    )
 
 
 def object_of(text: bytes) -> Row:

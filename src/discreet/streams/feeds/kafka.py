@@ -41,7 +41,9 @@ class KafkaLog:
         except (kafka.KafkaException, KeyError):
             raise silent("The Kafka cluster") from None
         if len(known.partitions) != 1:
-            raise StreamError("The topic has not one partition.", "Rows of several have no order: give it one.")
+            raise StreamError(
+                "The topic has not one partition.", "Rows of several have no order: give it one."
+            )
 
     def after(self, place: str, most: int, wait: float) -> Sequence[tuple[str, Row]]:
         """The next messages."""

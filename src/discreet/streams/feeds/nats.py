@@ -40,7 +40,7 @@ class NatsLog:
         calling = nats.connect(
             f"nats://{host}:{port}", allow_reconnect=False, connect_timeout=2, max_reconnect_attempts=1,
             error_cb=_quiet, **user,
-        )  # type: ignore[arg-type]  # fmt: skip
+        )  # fmt: skip
         try:
             self._server = self._run(calling)
         except StreamError:

@@ -18,7 +18,13 @@ if TYPE_CHECKING:
     from discreet.streams.spec import StreamSpec
 
 FORMATS: Final = ("lines", "arrow", "parquet")
-_ENDINGS: Final = {".arrow": "arrow", ".arrows": "arrow", ".ipc": "arrow", ".feather": "arrow", ".parquet": "parquet"}
+_ENDINGS: Final = {
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".ipc": "arrow",
+    ".feather": "arrow",
+    ".parquet": "parquet",
+}
 
 
 class Feed(Protocol):
