@@ -14,7 +14,8 @@ from discreet.streams.values import number_of, steps_of, text_of
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [("a", "a"), (1, "1"), (1.0, "1"), (1.5, "1.5"), (-0.0, "0"), (True, ""), (None, ""), ([1], ""), (1e300, str(int(1e300)))],
+    [("a", "a"), (1, "1"), (1.0, "1"), (1.5, "1.5"), (-0.0, "0"), (True, ""), (None, ""), ([1], ""),
+     (1e300, str(int(1e300)))],
 )  # fmt: skip
 def test_texts(value: Any, text: str) -> None:
     assert text_of(value) == text

@@ -71,7 +71,8 @@ def _lines(found: dict[str, Any], best: Strategy) -> list[str]:
     rows, window, delta = found["rows"], found["window"], found["delta"]
     totals = f"totals of the last {window:,} of" if window else "running totals of"
     cost = f"epsilon {found['epsilon']:g}" + (f" and delta {delta:g}" if delta else "")
-    lines = [f"{totals} {found['periods']:,} periods · {cost} in all · at most {rows:,} row{'s' * (rows != 1)} of a unit",
+    many = f"{rows:,} row{'s' * (rows != 1)} of a unit"
+    lines = [f"{totals} {found['periods']:,} periods · {cost} in all · at most {many}",
              f"{'method':<10}{'noise':<10}{'rms':>12}{'first':>12}{'last':>12}{'worst':>12}"]  # fmt: skip
     for one in found["methods"]:
         cells = "".join(f"{_short(one[name]):>12}" for name in ("rms", "first", "last", "worst"))

@@ -3,8 +3,8 @@
 A is the lower triangular Toeplitz matrix of 1/(1 - x). Its root has the coefficients of (1 - x)^(-1/2), c_j =
 C(2j, j)/4^j (Fichtenberger, Henzinger and Upadhyay 2023; Henzinger, Upadhyay and Upadhyay 2023: a mean squared error
 within a factor 1 + o(1) of the best of all factorisations under Gaussian noise). R here has the coefficients
-round(2^bits c_j), integers, so that its noise is discrete and its column norms are exact; L = A R^-1, of which rounding is
-post-processing.
+round(2^bits c_j), integers, so that its noise is discrete and its column norms are exact; L = A R^-1, of which
+rounding is post-processing.
 """
 
 from __future__ import annotations

@@ -30,11 +30,7 @@ def rows(url: str, place: tuple[int, str] = (0, "")) -> tuple[list[Any], tuple[i
     try:
         feed = BrokerFeed(broker, ["patient"])
         feed.skip(*place)
-        found = [
-            row
-            for piece in feed.pieces()
-            for row in (piece if isinstance(piece, list) else piece.to_pylist())
-        ]  # type: ignore[union-attr]
+        found = rows_of(feed.pieces())
     finally:
         broker.close()
     return found, (feed.read, feed.digest)

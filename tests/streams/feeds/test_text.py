@@ -30,7 +30,8 @@ ODD_JSON = [
     b'{"patient": 12345678901234567890}', b'{"patient": true}', b'{"patient": null, "cost": NaN}', b'{"patient": "a',
     b'{"patient": "a", "patient": "b"}', b'{"patient": "\\ud800"}', b'{"patient": "\\u00e9"}', b'{"patient": {"a": 1}}',
     b'{"time": "2026-01-01 00:00:00"}', b'{"cost": 9007199254740993}', b' {"patient": 2}', b'{"patient": 2} ',
-    b'{"patient": 3}\r', b'\xef\xbb\xbf{"patient": 3}', b'{"patient": "\xff"}', b'{"a":"}', b'{"}{}', b'{"cost": 1e400}',
+    b'{"patient": 3}\r', b'\xef\xbb\xbf{"patient": 3}', b'{"patient": "\xff"}', b'{"a":"}', b'{"}{}',
+    b'{"cost": 1e400}',
 ]  # fmt: skip
 
 

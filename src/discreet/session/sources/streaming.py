@@ -61,7 +61,8 @@ def stream(
         sums: bounded columns to add up.
         means: bounded columns of which the mean is wanted.
         window: totals are of so many periods; 0 for all so far.
-        method: `period`, `tree`, `root`, `doubling`, `even` or `fraction`; by default the one with the least predicted error.
+        method: `period`, `tree`, `root`, `doubling`, `even` or `fraction`; by default the one with the least
+            predicted error.
         name: of the stream; by default that of the table.
         state: the folder of its state, as secret as the data; by default beside the policy.
         ledger: where the budget is kept; by default as the policy says.

@@ -1,4 +1,7 @@
-"""A topic of Kafka with one partition: each message is a row, one object of JSON. Tested with an invented client only."""
+"""A topic of Kafka with one partition: each message is a row, one object of JSON.
+
+Tested with an invented client only.
+"""
 
 from __future__ import annotations
 
