@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import StreamError
 from discreet.streams.feeds.broker import BrokerFeed, broker_of
+from tests.streams.feeds.pieces import rows_of
 from tests.streams.feeds.servers import redis_server
 
 

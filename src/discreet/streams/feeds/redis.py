@@ -20,7 +20,7 @@ class RedisLog:
         where: `redis://[user:password@]host[:port]/[database/]key`, or `rediss://` for TLS.
 
     Raises:
-        StreamError: the client is not installed.
+        StreamError: the client is not installed, or the server does not answer.
     """
 
     def __init__(self, where: SplitResult) -> None:
@@ -40,6 +40,11 @@ class RedisLog:
             ssl=where.scheme == "rediss", socket_connect_timeout=5, retry=Retry(NoBackoff(), 1),
         )  # fmt: skip
         self._seen = False
+        try:
+            self._server.ping()
+        except redis.RedisError:
+            self._server.close()
+            raise silent("The Redis server") from None
 
     def after(self, place: str, most: int, wait: float) -> Sequence[tuple[str, Row]]:
         """The next entries."""
