@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from discreet.cli import options as opt
 
@@ -12,41 +15,53 @@ if TYPE_CHECKING:
     from discreet.streams.strategy import Strategy
 
 
-def stream(
-    periods: int,
-    epsilon: str | None,
-    rows: int,
-    neighbours: Neighbours,
-    delta: str,
-    window: int,
-    output: Path | None,
-) -> tuple[dict[str, Any], list[str]]:
+@dataclass(frozen=True)
+class Streamed:
+    """The options of a plan for a stream."""
+
+    stream: Annotated[
+        int | None, typer.Option("--stream", metavar="T", min=1, help="Plan running totals over T periods.")
+    ] = None
+    rows: Annotated[
+        int,
+        typer.Option("--max-rows", metavar="N", min=1, help="Of a stream: how many rows of a unit count."),
+    ] = 1
+    delta: Annotated[
+        str, typer.Option("--delta", metavar="DELTA", help="Of a stream: compare Gaussian noise, too.")
+    ] = "0"
+    window: Annotated[
+        int, typer.Option("--window", metavar="W", min=0, help="Of a stream: totals of the last W periods.")
+    ] = 0
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Of a stream: draw the errors, SVG or PNG."),
+    ] = None
+
+
+def stream(asked: Streamed, epsilon: str | None, neighbours: Neighbours) -> tuple[dict[str, Any], list[str]]:
     """The errors of the totals of counts: a document and lines; the curves go into a file.
 
     Args:
-        periods: how many there are.
+        asked: the options.
         epsilon: of the whole stream.
-        rows: how many rows of a unit count in it.
         neighbours: as the policy says.
-        delta: of the whole stream; above zero Gaussian noise is compared, too.
-        window: totals of so many periods; 0 for all so far.
-        output: of a picture.
     """
     from discreet.planning.read import epsilon as read_epsilon
     from discreet.rational import decimal
     from discreet.streams import compared
 
+    periods, rows, delta, window = asked.stream or 0, asked.rows, asked.delta, asked.window
     if epsilon is None:
         raise opt.Usage("--stream needs --epsilon 1, say")
     if window > periods:
         raise opt.Usage(f"--window {window}: there are {periods} periods")
     loss = float(decimal(delta, "delta"))
     made = compared(periods, epsilon, rows, neighbours, delta, window)
-    if output is not None:
+    if asked.output is not None:
         from discreet.plots.render import save
         from discreet.plots.streams import stream_errors
 
-        save(stream_errors(periods, epsilon, rows, neighbours, delta=delta, window=window), output)
+        save(stream_errors(periods, epsilon, rows, neighbours, delta=delta, window=window), asked.output)
     document = {
         "periods": periods,
         "epsilon": read_epsilon(epsilon),

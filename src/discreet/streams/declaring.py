@@ -27,7 +27,7 @@ _COARSEST: Final = 6
 
 @dataclass(frozen=True)
 class Asked:
-    """What is asked of a stream.
+    """A question for a stream.
 
     Attributes:
         time: the column with the time of a row.
@@ -66,7 +66,7 @@ def declared(policy: Policy, table: str, asked: Asked) -> StreamSpec:
     Args:
         policy: of the steward.
         table: a private one.
-        asked: what is asked of it.
+        asked: the question.
 
     Raises:
         PolicyError: the table is not private, or a column has no keys or bounds.

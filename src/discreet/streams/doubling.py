@@ -4,7 +4,7 @@ Epoch k begins with period 2^k and is as long as all before it and one more (the
 2011, section 4). Rows of different epochs share no node, so R has the R_k of the epochs as diagonal blocks, and each
 block is paid for as if it were alone: it is multiplied by the largest integer m_k with which its columns stay below a
 common norm, so that one noise scale fits all. The running total is the sum of the totals of the epochs before and of
-the epoch that runs: the error after t periods grows with t alone, whatever the horizon is.
+the epoch that runs: the error after t periods grows with t alone, for any horizon.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ COUNT: Final = "count"
 class Measure:
     """A number of each row that is added up.
 
-    A mean is two sums, of v - lo and of hi - v: a row adds hi - lo to both together, whatever its value is, so that
+    A mean is two sums, of v - lo and of hi - v: a row adds hi - lo to both together for any value, so that
     the pair moves in L1 as far as a count does, and in L2 no further. Their sum is the number of rows times hi - lo,
     and the mean is a ratio of the two.
 
@@ -74,7 +74,7 @@ class Measure:
         return self._rounded(min(max(value, self.lo), self.hi))
 
     def adds(self, steps: int) -> tuple[int, ...]:
-        """What a row of so many steps adds to each part."""
+        """The amounts that a row of so many steps adds to the parts."""
         lo, hi = self.ends
         return (steps - lo, hi - steps) if self.mean else (steps,)
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
-from discreet.streams import columns, counting
 from discreet.streams.buying import Noise, noise_of
+from discreet.streams.counting import add, columns
 from discreet.streams.estimating import estimated
 from discreet.streams.state import Progress, State
 
@@ -99,7 +99,7 @@ class Stream:
 
     def add(self, row: Mapping[str, Any] | None) -> None:
         """Count a row; one of a closed period, of no period, of no group or of no unit is dropped."""
-        counting.add(self.spec, self.progress, row)
+        add.add(self.spec, self.progress, row)
 
     def add_all(self, table: pa.Table | pa.RecordBatch) -> None:
         """Count rows that come as the columns of Arrow; the same as `add` of each in turn.
@@ -111,7 +111,7 @@ class Stream:
         columns.see_types(
             whole.schema, self.spec.time, [one for one in self.spec.columns if one != self.spec.time]
         )
-        counting.add_all(self.spec, self.progress, whole)
+        add.add_all(self.spec, self.progress, whole)
 
     def take(self, rows: pa.Table | Iterable[Mapping[str, Any] | None]) -> None:
         """Count the rows of a piece of a feed."""

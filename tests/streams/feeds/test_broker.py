@@ -8,7 +8,8 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import StreamError
-from discreet.streams.feeds.broker import BrokerFeed, Row, broker_of, object_of
+from discreet.streams.feeds.broker import BrokerFeed, Row, object_of
+from discreet.streams.feeds.opening import broker_of
 from tests.streams.feeds.pieces import rows_of
 
 

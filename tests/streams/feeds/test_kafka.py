@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import StreamError
-from discreet.streams.feeds.broker import BrokerFeed, broker_of
+from discreet.streams.feeds.broker import BrokerFeed
+from discreet.streams.feeds.opening import broker_of
 
 MESSAGES = [b'{"patient": %d}' % n for n in range(5)]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
+from discreet.cli.stream_plan import Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,29 +20,6 @@ _SPELLINGS = {
     "add_remove": "add_remove", "add-remove": "add_remove", "add": "add_remove", "remove": "add_remove",
     "replace_one": "replace_one", "replace-one": "replace_one", "replace": "replace_one",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """The options of a plan for a stream."""
-
-    stream: Annotated[
-        int | None, typer.Option("--stream", metavar="T", min=1, help="Plan running totals over T periods.")
-    ] = None
-    rows: Annotated[
-        int,
-        typer.Option("--max-rows", metavar="N", min=1, help="Of a stream: how many rows of a unit count."),
-    ] = 1
-    delta: Annotated[
-        str, typer.Option("--delta", metavar="DELTA", help="Of a stream: compare Gaussian noise, too.")
-    ] = "0"
-    window: Annotated[
-        int, typer.Option("--window", metavar="W", min=0, help="Of a stream: totals of the last W periods.")
-    ] = 0
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Of a stream: draw the errors, SVG or PNG."),
-    ] = None
 
 
 @dataclass(frozen=True)
@@ -216,10 +193,7 @@ def _stream(streamed: Streamed, epsilon: str | None, neighbours: str) -> tuple[d
     from discreet.accounting.events import neighbours_of
     from discreet.cli.stream_plan import stream
 
-    return stream(
-        streamed.stream or 0, epsilon, streamed.rows, neighbours_of(neighbours), streamed.delta, streamed.window,
-        streamed.output,
-    )  # fmt: skip
+    return stream(streamed, epsilon, neighbours_of(neighbours))
 
 
 def _proportion(

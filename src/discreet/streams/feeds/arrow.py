@@ -39,10 +39,10 @@ class ArrowFeed(Place):
         """The messages with the schema and the dictionaries."""
 
     def skip(self, read: int, digest: str) -> None:
-        """Skip what was counted before.
+        """Skip the batches that were counted before.
 
         Raises:
-            StreamError: it is something else now.
+            StreamError: they are other ones now.
         """
         if read:
             for _ in self._messages(read):

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, TypeAlias
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
 import pyarrow as pa
 
@@ -89,30 +89,6 @@ class BrokerFeed:
             for row in there
         )
         return None if mixed or any(kind not in _KINDS for kind in table.schema.types) else table
-
-
-def broker_of(url: str) -> Broker:
-    """The broker of an address: `redis://host/stream`, `nats://host/stream` or `kafka://host/topic`.
-
-    Raises:
-        StreamError: there is no such kind, the client is not installed, or the broker does not answer.
-    """
-    where = urlsplit(url)
-    if not where.hostname or not where.path.strip("/"):
-        raise StreamError("The address names no host or no stream.", "Write redis://host/stream.")
-    if where.scheme in ("redis", "rediss"):
-        from discreet.streams.feeds.redis import RedisLog
-
-        return RedisLog(where)
-    if where.scheme == "nats":
-        from discreet.streams.feeds.nats import NatsLog
-
-        return NatsLog(where)
-    if where.scheme == "kafka":
-        from discreet.streams.feeds.kafka import KafkaLog
-
-        return KafkaLog(where)
-    raise StreamError("No broker is known of this kind.", "Write redis://, nats:// or kafka://.")
 
 
 def address(where: SplitResult, port: int) -> tuple[str, int]:

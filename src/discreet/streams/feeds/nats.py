@@ -99,7 +99,7 @@ class NatsLog:
 
 
 async def _end() -> None:
-    """End what the client still does."""
+    """End the tasks of the client."""
     doing = asyncio.all_tasks() - {asyncio.current_task()}
     for task in doing:
         task.cancel()

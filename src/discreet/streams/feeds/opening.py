@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
 
 from discreet.errors import StreamError
 from discreet.streams.feeds.arrow import ArrowFeed
-from discreet.streams.feeds.broker import BrokerFeed, broker_of
+from discreet.streams.feeds.broker import Broker, BrokerFeed
 from discreet.streams.feeds.parquet import ParquetFeed
 from discreet.streams.feeds.text import Piece, TextFeed
 
@@ -52,7 +53,7 @@ class Feed(Protocol):
 def open_feed(
     source: str, form: str = "", follow: bool = False, ticks: bool = False
 ) -> Iterator[Callable[[StreamSpec], Feed]]:
-    """Open an input, before a stream that reads it is charged; what it gives makes the feed of that stream.
+    """Open an input, before a stream that reads it is charged; the result makes the feed of that stream.
 
     Args:
         source: a file, a folder of Parquet, `-` for stdin, or the address of a broker.
@@ -90,3 +91,27 @@ def _of(file: IO[bytes], spec: StreamSpec, form: str, follow: bool, ticks: bool)
     if form == "parquet":
         return ParquetFeed(file, spec.columns)
     return TextFeed(file, follow, spec.columns, ticks, [one.column for one in spec.measures if one.column])
+
+
+def broker_of(url: str) -> Broker:
+    """The broker of an address: `redis://host/stream`, `nats://host/stream` or `kafka://host/topic`.
+
+    Raises:
+        StreamError: there is no such kind, the client is not installed, or the broker does not answer.
+    """
+    where = urlsplit(url)
+    if not where.hostname or not where.path.strip("/"):
+        raise StreamError("The address names no host or no stream.", "Write redis://host/stream.")
+    if where.scheme in ("redis", "rediss"):
+        from discreet.streams.feeds.redis import RedisLog
+
+        return RedisLog(where)
+    if where.scheme == "nats":
+        from discreet.streams.feeds.nats import NatsLog
+
+        return NatsLog(where)
+    if where.scheme == "kafka":
+        from discreet.streams.feeds.kafka import KafkaLog
+
+        return KafkaLog(where)
+    raise StreamError("No broker is known of this kind.", "Write redis://, nats:// or kafka://.")

@@ -2,7 +2,7 @@
 
 The meaning is that of `Lines.row`, which reads each line by itself. A block goes through Arrow's reader of CSV or JSON
 only where that has the same meaning: lines with quotes, stray carriage returns, byte-order marks or bytes that are no
-UTF-8 are read one by one before, and what Arrow refuses is read in halves, down to single rows.
+UTF-8 are read one by one before, and a block that Arrow refuses is read in halves, down to single rows.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class TextFeed(Lines):
             if table is not None:
                 yield table
                 return
-            if not self._names:  # of CSV, what is odd was read by rows before
+            if not self._names:  # odd lines of CSV were read by rows before
                 middle = piece.find(b"\n", len(piece) // 2) + 1
                 if 0 < middle < len(piece):
                     yield from self._read(piece[:middle])

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 
 from discreet.errors import StreamError
 from discreet.policy import Policy
-from discreet.streams import Stream, counting
+from discreet.streams import Stream
+from discreet.streams.counting import add as counting
 from tests.streams.invented import policy, row, silent, spec
 
 TIMES: list[Any] = [

@@ -1,4 +1,4 @@
-"""Counting: rows one by one, or columns at once, with the same result, whichever way each row comes.
+"""Counting: rows one by one, or columns at once, with the same result, by any way that a row comes.
 
 A row counts if its period is open, its key is public, and its unit has room: the first rows of each unit are counted,
 in the order of the input. Where a period was shown its rows cannot be taken back, so no later row can be fairer.
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from discreet.streams import columns, values
+from discreet.streams.counting import columns, values
+from discreet.streams.counting.units import digest_of, digests_of
 from discreet.streams.periods import time_of
-from discreet.streams.units import digest_of, digests_of
 
 if TYPE_CHECKING:
     import numpy.typing as npt

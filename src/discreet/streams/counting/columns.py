@@ -1,6 +1,6 @@
 """The meanings of `values` for whole Arrow columns: the same for every value, which a test holds.
 
-What numpy does not read with certainty is read by `values`, once for each distinct value.
+Values that numpy does not read with certainty are read by `values`, each distinct one once.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.errors import StreamError
-from discreet.streams import values
-from discreet.streams.iso import iso_times, micro_of
+from discreet.streams.counting import values
+from discreet.streams.counting.iso import iso_times, micro_of
 from discreet.streams.periods import EVERY, time_of
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ If two units had the same 16 bytes they would share one bound, and one of them c
 hash makes that a matter of chance alone. A text of up to 60 bytes is a vector of 32-bit words, its length and then its
 bytes, and each of the four parts of its hash is ((a_0 + a_1 x_1 + ... + a_n x_n) mod 2^64) div 2^32 with random 64-bit
 numbers a of its own: strongly universal, so two texts agree in a part with probability 2^-32, and in all four with
-2^-128, over the key, whatever the texts are (Dietzfelbinger 1996, theorem 3; Thorup 2015, section 3.3). The numbers
+2^-128, over the key, for any two texts (Dietzfelbinger 1996, theorem 3; Thorup 2015, section 3.3). The numbers
 stand in for random ones: they are SHAKE-256 of a key that the operating system drew. A longer text is hashed by keyed
 BLAKE2b.
 """

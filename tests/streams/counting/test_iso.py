@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.streams.iso import iso_times, micro_of
+from discreet.streams.counting.iso import iso_times, micro_of
 from discreet.streams.periods import time_of
 
 written = st.datetimes().flatmap(

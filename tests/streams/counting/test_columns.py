@@ -1,4 +1,4 @@
-"""Columns mean the same as values; `test_counting` has the whole, here are the corners."""
+"""Columns mean the same as values; `test_add` has the whole, here are the corners."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.streams import Measure, values
-from discreet.streams.columns import steps_of, units_of
+from discreet.streams import Measure
+from discreet.streams.counting import values
+from discreet.streams.counting.columns import steps_of, units_of
 
 MEASURES = [
     Measure("sum", "x", Fraction(-10), Fraction(500)),

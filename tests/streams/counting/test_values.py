@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from discreet.streams.counting.values import number_of, steps_of, text_of
 from discreet.streams.measure import Measure
-from discreet.streams.values import number_of, steps_of, text_of
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.streams.units import LONGEST, digest_of, digests_of
+from discreet.streams.counting.units import LONGEST, digest_of, digests_of
 
 KEY = bytes(range(32))
 
