@@ -7,7 +7,7 @@ import math
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.streams.choice import chosen, compared, named, predictions
+from discreet.streams.choice import compared, named, predictions, ranked
 from discreet.streams.direct import EvenSplit, Fraction, PerPeriod
 from discreet.streams.tree import Tree
 
@@ -66,9 +66,9 @@ def test_the_square_root_is_near_the_best_of_all_factorisations() -> None:
 
 
 def test_a_stream_without_an_end_has_a_method_without_one() -> None:
-    assert chosen(None, 1, 1, "add_remove") == "doubling"
-    assert chosen(None, 1, 1, "add_remove", window=7) == "period"
-    assert chosen(365, 1, 1, "add_remove") == "tree"
+    assert ranked(None, 1, 1, "add_remove")[0] == "doubling"
+    assert ranked(None, 1, 1, "add_remove", window=7)[0] == "period"
+    assert ranked(365, 1, 1, "add_remove")[0] == "tree"
     both = compared(365, 1, 1, "add_remove", 1e-6)
     assert [one.rms for one in both] == sorted(one.rms for one in both)
     assert {one.noise for one in compared(365, 1, 1, "add_remove")} == {"Laplace"}

@@ -57,3 +57,15 @@ def test_a_question_tells_streams_apart() -> None:
             spec(policy(rows=3)), spec(sums=("cost",))]  # fmt: skip
     assert len({one.question for one in made}) == len(made)
     assert len({one.words for one in made}) == len(made) - 1  # the bound of a unit is said in the promise
+
+
+def test_noise_that_cannot_be_drawn_is_another_method_or_refused() -> None:
+    many = policy(rows=1000)
+    delta: dict[str, Any] = {"periods": 2048, "delta": Fraction(1, 10**6), "sums": ("cost",)}
+    assert spec(many, **delta).method != "root"
+    with pytest.raises(InvalidParameter, match="too wide"):
+        spec(many, method="root", **delta)
+    with pytest.raises(InvalidParameter, match="too wide"):
+        spec(policy(rows=2**31 - 1), **delta)
+    with pytest.raises(InvalidParameter, match="wide|zCDP"):
+        spec(epsilon=Fraction(1, 10**30), delta=Fraction(1, 10**30))

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 STRATEGIES: Final[tuple[type[Strategy], ...]] = (PerPeriod, Tree, SquareRoot, Doubling, EvenSplit, Fraction)
 """All of them; of two with the same error the first is chosen."""
 
+_SEEN: Final = 1024
+
 
 @dataclass(frozen=True)
 class Prediction:
@@ -148,18 +150,22 @@ def compared(
     return sorted(made, key=lambda one: one.rms)
 
 
-def chosen(
+def ranked(
     periods: int | None,
     epsilon: Number,
     rows: int,
     neighbours: Neighbours,
     delta: Number = 0,
     window: int = 0,
-) -> str:
-    """The name of the strategy to take; for a stream without a last period one whose errors need none."""
+) -> Sequence[str]:
+    """The names of the strategies to take, the best first; without a last period those whose errors need none."""
     if periods is None and not window:
-        return Doubling.name
-    return predictions(periods or UNBOUNDED, epsilon, rows, neighbours, delta, window)[0].strategy.name
+        return [Doubling.name, Tree.name]
+    # The errors of a window do not change any more after a few windows.
+    seen = periods or min(UNBOUNDED, max(_SEEN, 4 * window))
+    made = predictions(seen, epsilon, rows, neighbours, delta, window)
+    names = [one.strategy.name for one in made]
+    return names if periods else [name for name in names if name in (PerPeriod.name, Tree.name)]
 
 
 def moves(rows: int, neighbours: Neighbours) -> int:

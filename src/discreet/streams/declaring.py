@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from discreet.accounting.events import neighbours_of
+from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter, PolicyError
 from discreet.release.guarantee import ROW
-from discreet.streams.choice import chosen, named
+from discreet.streams.choice import named, ranked
 from discreet.streams.doubling import UNBOUNDED
 from discreet.streams.measure import STEPS, Measure
 from discreet.streams.periods import Periods
@@ -92,30 +93,43 @@ def declared(policy: Policy, table: str, asked: Asked) -> StreamSpec:
     rows = 1 if event else int(found.max_rows or 1)
     neighbours = neighbours_of(policy.neighbours)
     columns: Mapping[str, object] = found.columns
-    method = asked.method or chosen(asked.periods, asked.epsilon, rows, neighbours, asked.delta, asked.window)
+    methods = (
+        [asked.method]
+        if asked.method
+        else ranked(asked.periods, asked.epsilon, rows, neighbours, asked.delta, asked.window)
+    )
     periods = Periods(asked.start, asked.every, asked.periods or UNBOUNDED)
-    named(method, periods.count, bool(asked.delta), asked.window)
+    named(methods[0], periods.count, bool(asked.delta), asked.window)
     spec = StreamSpec(
         name, table, None if event else str(found.privacy_unit), rows, neighbours, asked.time, periods,
-        asked.group, _keys(columns, table, asked.group), _measures(columns, table, asked), method, asked.epsilon,
+        asked.group, _keys(columns, table, asked.group), _measures(columns, table, asked), methods[0], asked.epsilon,
         asked.delta, asked.window, asked.periods is None,
     )  # fmt: skip
-    return _coarse_enough(spec)
+    if asked.delta:
+        ZCDP.bought(spec.loss)  # raises where that is the cause
+    return _drawable(spec, methods)
 
 
-def _coarse_enough(spec: StreamSpec) -> StreamSpec:
-    """The stream on the finest grid whose noise can be drawn."""
-    for bits in range(STEPS, _COARSEST, -2):
-        coarser = replace(spec, measures=tuple(replace(one, bits=bits) for one in spec.measures))
-        try:
-            for measure in coarser.measures:
-                coarser.mechanism(measure)
-        except InvalidParameter:
-            continue
-        return coarser
-    for measure in spec.measures:
-        spec.mechanism(measure)  # raises
-    return spec
+def _drawable(spec: StreamSpec, methods: Sequence[str]) -> StreamSpec:
+    """The stream by the first of some methods, on the finest grid, whose noise can be drawn.
+
+    Raises:
+        InvalidParameter: there is none.
+    """
+    for method in methods:
+        for bits in range(STEPS, _COARSEST, -2):
+            measures = tuple(replace(one, bits=bits) for one in spec.measures)
+            made = replace(spec, measures=measures, method=method)
+            try:
+                for measure in made.measures:
+                    made.mechanism(measure)
+            except InvalidParameter:
+                continue
+            return made
+    raise InvalidParameter(
+        "The noise of this stream cannot be drawn: it is too wide, or too narrow.",
+        "Take fewer rows of a unit, another epsilon, or the method tree.",
+    )
 
 
 def _keys(columns: Mapping[str, object], table: str, group: str | None) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from discreet.streams.strategy import Floats, Integers
 
 MOST_BRANCHES: Final = 64
-_SEEN: Final = 4096
+_SEEN: Final = 1024
 """So many periods of a window tell its error."""
 
 

@@ -8,7 +8,7 @@ from typing import IO, Final
 
 from discreet.errors import StreamError
 
-BLOCK: Final = 1 << 22
+BLOCK: Final = 1 << 23
 """So many bytes are read at once, where they are there."""
 
 
