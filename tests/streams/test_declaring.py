@@ -67,5 +67,5 @@ def test_noise_that_cannot_be_drawn_is_another_method_or_refused() -> None:
         spec(many, method="root", **delta)
     with pytest.raises(InvalidParameter, match="too wide"):
         spec(policy(rows=2**31 - 1), **delta)
-    with pytest.raises(InvalidParameter, match="wide|zCDP"):
+    with pytest.raises(InvalidParameter, match=r"wide|zCDP"):
         spec(epsilon=Fraction(1, 10**30), delta=Fraction(1, 10**30))

@@ -43,7 +43,8 @@ def listed(pieces: Any) -> list[Any]:
             out.append(piece)
             continue
         rows = piece.to_pylist() if isinstance(piece, pa.Table) else piece
-        out += [tuple(row.get(name) for name in NEEDED) for row in rows if row is not None]
+        there = [tuple(row.get(name) for name in NEEDED) for row in rows if row is not None]
+        out += [tuple("NaN" if value != value else value for value in row) for row in there]
     return out
 
 
@@ -82,7 +83,7 @@ def test_json_in_blocks_is_json_by_line(odd: list[tuple[int, bytes]]) -> None:
     ]
     for at, line in odd:
         lines[at] = line
-    text = b"{}\n" + b"\n".join(lines)
+    text = b'{"patient": "p", "time": "2026-01-01", "cost": 5}\n' + b"\n".join(lines)
     # A whole number that became a double, or a double that is whole, is the same number; nothing is lost.
     assert in_blocks(text) == by_line(text)
 
