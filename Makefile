@@ -78,6 +78,7 @@ docs: $(VENV)/dev  ## the SQL reference and the pictures, from the tables of fun
 	$(BIN)/python docs/figures/choosing.py max_rows > docs/figures/max_rows.svg
 	$(BIN)/python docs/figures/accuracy.py > docs/figures/quantiles.svg
 	$(BIN)/discreet plan --stream 365 --epsilon 1 --output docs/figures/streams.svg
+	$(BIN)/discreet plan --stream 2048 --epsilon 1 --delta 1e-6 --output docs/figures/streams_gaussian.svg
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) .venv-peers .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist

@@ -34,6 +34,7 @@ MODULES = (
     "quantiles",
     "workloads",
     "graphs",
+    "streams",
     "gaussian",
     "memory",
     "accounting",

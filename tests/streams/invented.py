@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 
 from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.mechanisms import LaplaceVector
 from discreet.policy import Policy
 from discreet.release.account import PlainAccount
-from discreet.streams import Periods, Stream, StreamSpec, open_stream
+from discreet.streams import Asked, Measure, Stream, StreamSpec, open_stream
+from discreet.streams import declared as read
 from discreet.streams.state import State
 
 START = dt.datetime(2026, 1, 1)
@@ -27,11 +29,10 @@ def policy(unit: str = "patient", rows: int | None = 2, neighbours: str = "add_r
     )  # fmt: skip
 
 
-def spec(declared: Policy | None = None, periods: int = 8, **more: Any) -> StreamSpec:
+def spec(declared: Policy | None = None, periods: int | None = 8, **more: Any) -> StreamSpec:
     given: dict[str, Any] = {"time": "time", "epsilon": Fraction(1), "group": "ward", **more}
-    return StreamSpec.declared(
-        declared or policy(), "visits", periods=Periods(START, "day", periods), **given
-    )
+    asked = Asked(start=START, every=given.pop("every", "day"), periods=periods, **given)
+    return read(declared or policy(), "visits", asked)
 
 
 def row(day: int, patient: object = "p", ward: object = "N", **more: Any) -> dict[str, Any]:
@@ -47,7 +48,9 @@ def silent(declared: StreamSpec, folder: Path) -> Stream:
     """A stream without noise."""
     folder.mkdir(exist_ok=True, parents=True)
     nodes = declared.strategy.nodes(declared.periods.count)
-    noise = {one.name: np.zeros((nodes, len(declared.keys)), np.int64) for one in declared.measures}
+    noise = {
+        one.name: np.zeros((nodes, one.parts * len(declared.keys)), np.int64) for one in declared.measures
+    }
     return Stream(declared, State(folder), noise, 0.95)
 
 
@@ -64,8 +67,17 @@ def nodes(stream: Stream, rows: Iterable[dict[str, Any]]) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def payer(ledger: Ledger, limit: object = 3) -> PlainAccount:
-    return PlainAccount(ledger, Account("the data set", Loss(limit)), "add_remove")  # type: ignore[arg-type]
+def laplace(declared: StreamSpec, measure: Measure) -> LaplaceVector:
+    """The noise of a stream without a delta."""
+    made = declared.mechanism(measure)
+    assert isinstance(made, LaplaceVector)
+    return made
+
+
+def payer(ledger: Ledger, limit: Any = 3) -> PlainAccount:
+    return PlainAccount(
+        ledger, Account("the data set", limit if isinstance(limit, Loss) else Loss(limit)), "add_remove"
+    )
 
 
 @contextmanager

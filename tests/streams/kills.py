@@ -29,32 +29,48 @@ from typing import Any
 import numpy as np
 
 from discreet.ledger import Account, Loss, open_ledger
-from discreet.mechanisms.numeric import laplace_vector
+from discreet.mechanisms.numeric import gaussian_vector, laplace_vector
 from discreet.policy import Policy
 from discreet.release.account import PlainAccount
-from discreet.streams import Lines, Periods, StreamSpec, open_stream
+from discreet.streams import Asked, StreamSpec, declared, open_stream
 from discreet.streams import stream as running
+from discreet.streams.feeds import text as text_feed
+from discreet.streams.feeds.text import TextFeed
 from discreet.streams.state import State
 
 PERIODS = 16
 SEED = 7
 POLICY = Policy.for_table(
-    "visits", privacy_unit="patient", max_rows=2, keys={"ward": ["N", "S"]}, budget=10**6
+    "visits",
+    privacy_unit="patient",
+    max_rows=2,
+    keys={"ward": ["N", "S"]},
+    budget=10**6,
+    bounds={"cost": (0, 10)},
 )
-SPEC = StreamSpec.declared(
-    POLICY, "visits", time="time", periods=Periods(dt.datetime(2026, 1, 1), "day", PERIODS), epsilon=Fraction(1),
-    group="ward", method="tree",
-)  # fmt: skip
+ASKED = (
+    {"method": "tree", "periods": PERIODS},
+    {"method": "root", "periods": PERIODS, "delta": Fraction(1, 10**6), "means": ("cost",)},
+    {"method": "doubling", "periods": 40, "window": 3, "sums": ("cost",)},
+)
+"""The first stream has these, the second those, and so on in turn."""
+SPECS = [
+    declared(POLICY, "visits", Asked(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1),
+                                     group="ward", **asked))  # type: ignore[arg-type]
+    for asked in ASKED
+]  # fmt: skip
 
 
 def text() -> bytes:
     """Rows of all days, and a tick after each."""
     made = random.Random(3)
-    rows = ["patient,time,ward"]
+    rows = ["patient,time,ward,cost"]
     for day in range(1, PERIODS + 1):
         for _ in range(20):
             late = max(1, day - made.randrange(3))
-            rows.append(f"p{made.randrange(150)},2026-01-{late:02}T09:00,{made.choice('NS')}")
+            rows.append(
+                f"p{made.randrange(150)},2026-01-{late:02}T09:00,{made.choice('NS')},{made.randrange(12)}"
+            )
         rows.append(f"#tick 2026-01-{day + 1:02}")
     return "\n".join(rows).encode() + b"\n"
 
@@ -66,9 +82,9 @@ def plant(fault: str) -> None:
 
         def again(spec: StreamSpec, state: State, ledger: Any, payer: Any) -> Any:
             real(spec, state, ledger, payer)
-            nodes = spec.strategy.nodes(PERIODS)
+            nodes = spec.strategy.nodes(spec.periods.count)
             return {
-                m.name: vars(laplace_vector)["add_laplace"](np.zeros((nodes, 2), np.int64), 8)
+                m.name: vars(laplace_vector)["add_laplace"](np.zeros((nodes, 2 * m.parts), np.int64), 8)
                 for m in spec.measures
             }
 
@@ -78,7 +94,7 @@ def plant(fault: str) -> None:
 
         def forget(self: State, progress: Any) -> None:
             read, digest = progress.read, progress.digest
-            progress.read, progress.digest = 0, Lines(io.BytesIO()).digest
+            progress.read, progress.digest = 0, TextFeed(io.BytesIO()).digest
             progress.closed -= 1  # so that its rows count again
             keep(self, progress)
             progress.closed += 1
@@ -89,6 +105,7 @@ def plant(fault: str) -> None:
 
 def life(folder: Path, drawn: int, shown_before: bool, show: int, slow: float) -> None:
     """One life, to its end or to the kill."""
+    spec = SPECS[int(folder.name) % len(SPECS)]
     calls = 0
 
     def noise(exact: Any, scale: Any) -> Any:
@@ -100,25 +117,26 @@ def life(folder: Path, drawn: int, shown_before: bool, show: int, slow: float) -
         return exact + made.integers(-40, 41, exact.shape)
 
     vars(laplace_vector)["add_laplace"] = noise
+    vars(gaussian_vector)["gaussian"] = lambda variance, size: noise(np.zeros(size, np.int64), variance)
+    vars(text_feed)["SMALL"] = 0  # by columns, as long inputs are
     with open_ledger(folder / "ledger.db") as ledger:
-        payer = PlainAccount(ledger, Account("the data set", Loss(10**6)), "add_remove")
-        with open_stream(SPEC, folder / "state", ledger, payer) as stream:
-            lines = Lines(io.BytesIO(text()))
-            lines.skip(stream.progress.read, stream.progress.digest)
+        payer = PlainAccount(ledger, Account("the data set", Loss(10**6, Fraction(1, 10))), "add_remove")
+        with open_stream(spec, folder / "state", ledger, payer) as stream:
+            feed = TextFeed(io.BytesIO(text()), needed=spec.columns, ticks=True, numbers=("cost",))
+            feed.skip(stream.progress.read, stream.progress.digest)
             out = [one for t in range(1, stream.closed + 1) for one in stream.estimates(t)]
-            tell(show, out)
-            for line in lines:
-                if line.startswith(b"#tick "):
-                    when = dt.datetime.fromisoformat(line[6:].decode().strip())
-                    tell(show, stream.close(SPEC.periods.ended(when), lines))
+            tell(show, spec.method, out)
+            for piece in feed.pieces():
+                if isinstance(piece, dt.datetime):
+                    tell(show, spec.method, stream.close(spec.periods.ended(piece), feed))
                     time.sleep(slow)
                 else:
-                    stream.add(lines.row(line))
+                    stream.take(piece)
 
 
-def tell(show: int, estimates: list[Any]) -> None:
+def tell(show: int, method: str, estimates: list[Any]) -> None:
     for one in estimates:
-        os.write(show, f"{one.period} {one.key} {one.value!r} {one.total!r}\n".encode())
+        os.write(show, f"{method} {one.name} {one.period} {one.key} {one.value!r} {one.total!r}\n".encode())
 
 
 def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
@@ -131,6 +149,7 @@ def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
     found = {"redrawn": 0, "deaths": 0, "late": 0, "streams": 1, "charges": 0, "settled": 0}
     place, before = folder / "1", False
     place.mkdir()
+    span = 0.3 * _whole(folder / "0")  # so that a busy machine kills at the same points
     while True:
         killing = found["deaths"] < kills
         pid = os.fork()
@@ -144,7 +163,7 @@ def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
         if killing:
             if before or fault != "none" or chance.random() < 0.5:
                 select.select([shown[0]], [], [], 5)
-            time.sleep(chance.uniform(0, 0.06))
+            time.sleep(chance.uniform(0, span))
             os.kill(pid, signal.SIGKILL)
         _, status = os.waitpid(pid, 0)
         new = _read(shown[0]).decode().splitlines()
@@ -159,11 +178,25 @@ def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
             kinds = [entry.kind for entry in ledger.entries()]
         found["charges"] += kinds.count("charge")
         found["settled"] += kinds.count("settle")
-        if status or not killing:
+        if status or (not killing and found["streams"] >= len(SPECS)):
             return {"lines": sorted(set(lines)), "status": status, **found}
         found["streams"] += 1
         place, before = folder / str(found["streams"]), False
         place.mkdir()
+
+
+def _whole(folder: Path) -> float:
+    """How long a life takes that nobody ends."""
+    folder.mkdir()
+    begin = time.monotonic()
+    if (pid := os.fork()) == 0:
+        try:
+            quiet = os.open(os.devnull, os.O_WRONLY)
+            life(folder, quiet, False, quiet, 0.004)
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    return time.monotonic() - begin
 
 
 def _read(pipe: int) -> bytes:

@@ -45,7 +45,9 @@ def test_noise_for_less_than_the_sensitivity_is_refused(
     monkeypatch.setattr(
         StreamSpec,
         "mechanism",
-        lambda self, one: LaplaceVector(real(self, one).scale / 2, real(self, one).sensitivity),
+        lambda self, one: LaplaceVector(
+            vars(real(self, one))["scale"] / 2, vars(real(self, one))["sensitivity"]
+        ),
     )
     state = State(tmp_path / "state")
     with (

@@ -10,18 +10,18 @@ import pytest
 from discreet.errors import DiscreetError
 from discreet.policy import Policy
 from discreet.streams import Measure
-from tests.streams.invented import policy, spec
+from tests.streams.invented import laplace, policy, spec
 
 
 def test_the_shares_add_up_to_epsilon() -> None:
     declared = spec(sums=("cost",))
-    assert sum(declared.mechanism(one).loss for one in declared.measures) == 1
+    assert sum(laplace(declared, one).loss for one in declared.measures) == 1
 
 
 @pytest.mark.parametrize(("neighbours", "times"), [("add_remove", 1), ("replace_one", 2)])
 def test_the_sensitivity_is_that_of_all_rows_of_a_unit(neighbours: str, times: int) -> None:
     declared = spec(policy(rows=3, neighbours=neighbours), periods=64, method="tree")
-    assert declared.mechanism(Measure()).sensitivity == times * 3 * declared.strategy.l1
+    assert laplace(declared, Measure()).sensitivity == times * 3 * declared.strategy.l1
 
 
 def test_words_say_whom_it_hides() -> None:

@@ -18,11 +18,11 @@ def progress(closed: int) -> Progress:
 
 def test_progress_comes_back(tmp_path: Path) -> None:
     state = State(tmp_path)
-    assert state.progress() is None
+    assert state.progress(3) is None
     for closed in (1, 2):
         made = progress(closed)
         state.keep(made)
-        found = state.progress()
+        found = state.progress(3)
         assert found is not None
         assert (found.closed, found.read, found.digest, found.seen) == (closed, 7 * closed, "ab", made.seen)
         assert (found.counts["count"] == made.counts["count"]).all()
@@ -39,6 +39,6 @@ def test_a_write_that_fails_leaves_the_state_before(tmp_path: Path, monkeypatch:
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space"):
         state.keep(progress(2))
-    found = state.progress()
+    found = state.progress(3)
     assert found is not None
     assert found.closed == 1

@@ -8,6 +8,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.streams.choice import STRATEGIES
 from discreet.streams.direct import Fraction, PerPeriod
+from discreet.streams.doubling import Doubling
 from discreet.streams.strategy import Strategy
 from discreet.streams.tree import Tree
 from tests.streams.dense import left, right
@@ -19,7 +20,8 @@ def every(periods: int) -> list[Strategy]:
     trees = [
         Tree(periods, h, averaged) for h in range(1, periods.bit_length() + 1) for averaged in (True, False)
     ]
-    return [*(kind(periods) for kind in STRATEGIES), *trees]
+    trees += [Tree(periods, h, branches=b) for b in (3, 5) for h in (1, 2, 3) if b ** (h - 1) <= periods]
+    return [*(kind(periods) for kind in STRATEGIES), Doubling(periods, gaussian=True), *trees]
 
 
 def faults(strategy: Strategy) -> set[str]:
@@ -33,6 +35,8 @@ def faults(strategy: Strategy) -> set[str]:
         "l1": abs(whole).sum(axis=0).max() <= strategy.l1,
         "l2": (whole**2).sum(axis=0).max() <= strategy.l2_squared,
         "gains": np.allclose((back**2).sum(axis=1), strategy.gains, rtol=1e-9, atol=0),
+        "signs": (r >= 0).all(),  # the proof for a unit that is replaced needs it
+        "rms": strategy.rms() == pytest.approx(float(strategy.gains.mean()) ** 0.5),
         "row": abs(whole).sum(axis=1).max() <= strategy.row,
     }
     return {name for name, holds in checks.items() if not holds}
@@ -45,6 +49,20 @@ def test_every_strategy_keeps_its_promises(periods: int) -> None:
         r = right(strategy).astype(object)
         if not isinstance(strategy, Fraction):  # whose remainder is never spent
             assert (abs(r).sum(axis=0).max(), (r**2).sum(axis=0).max()) == (strategy.l1, strategy.l2_squared)
+
+
+@pytest.mark.parametrize("periods", PERIODS)
+def test_every_part_of_the_stream_has_its_weights(periods: int) -> None:
+    sums = np.tri(periods)
+    for strategy in every(periods):
+        r = right(strategy)
+        for window in {1, 2, periods // 2 or 1, periods}:
+            gains = strategy.window_gains(window)
+            for t in range(1, periods + 1):
+                weights = strategy.between(max(0, t - window), t)
+                wanted = sums[t - 1] - (sums[t - 1 - window] if t > window else 0)
+                assert np.allclose(weights @ r[: len(weights)], wanted), strategy.name
+                assert gains[t - 1] == pytest.approx(float(weights @ weights)), strategy.name
 
 
 class TooQuiet(Tree):
@@ -61,10 +79,29 @@ class Twice(PerPeriod):
         return np.asarray(counts[max(0, t - 2) : t].sum(axis=0, keepdims=True))
 
 
+class Negative(PerPeriod):
+    def exact(self, t: int, counts: np.ndarray) -> np.ndarray:
+        return np.asarray(-counts[t - 1 : t])
+
+    def between(self, s: int, t: int) -> np.ndarray:
+        return -super().between(s, t)
+
+    def weights(self, t: int) -> np.ndarray:
+        return -np.ones(t)
+
+
+class LoudEpoch(Doubling):
+    @property
+    def l1(self) -> int:
+        return super().l1 - 1
+
+
 @pytest.mark.parametrize(
     ("planted", "found"),
     [
         (TooQuiet(30, 5), {"l1", "l2"}),
+        (Negative(30), {"signs"}),
+        (LoudEpoch(30), {"l1"}),
         (Biased(30), {"totals", "gains"}),
         (Twice(30), {"totals", "counts", "l1", "l2"}),
     ],

@@ -16,7 +16,7 @@ from discreet.errors import BudgetExceeded, StreamError
 from discreet.policy import Policy
 from discreet.streams import stream as module
 from discreet.streams.state import Progress
-from tests.streams.invented import charges, nodes, opened, policy, row, silent, spec
+from tests.streams.invented import charges, laplace, nodes, opened, policy, row, silent, spec
 
 
 def test_counts_and_totals_without_noise(tmp_path: Path) -> None:
@@ -79,7 +79,7 @@ def moved(
     less, more = (nodes(silent(declared, folder), made) for made in (table, _merged(table, one)))
     half = len(less) // 2
     parts = [(less[:half], more[:half]), (less[half:], more[half:])]
-    sizes = [declared.mechanism(measure).sensitivity for measure in declared.measures]
+    sizes = [laplace(declared, measure).sensitivity for measure in declared.measures]
     return max(Fraction(int(abs(b - a).sum())) / size for (a, b), size in zip(parts, sizes, strict=True))
 
 

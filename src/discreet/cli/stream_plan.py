@@ -2,62 +2,105 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from discreet.cli import options as opt
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
+    from discreet.streams.strategy import Strategy
 
 
-def stream(
-    periods: int, epsilon: str | None, rows: int, neighbours: Neighbours, output: Path | None
-) -> tuple[dict[str, Any], list[str]]:
-    """The errors of the running totals of counts: a document and lines; the curves go into a file.
+@dataclass(frozen=True)
+class Streamed:
+    """The options of a plan for a stream."""
+
+    stream: Annotated[
+        int | None, typer.Option("--stream", metavar="T", min=1, help="Plan running totals over T periods.")
+    ] = None
+    rows: Annotated[
+        int,
+        typer.Option("--max-rows", metavar="N", min=1, help="Of a stream: how many rows of a unit count."),
+    ] = 1
+    delta: Annotated[
+        str, typer.Option("--delta", metavar="DELTA", help="Of a stream: compare Gaussian noise, too.")
+    ] = "0"
+    window: Annotated[
+        int, typer.Option("--window", metavar="W", min=0, help="Of a stream: totals of the last W periods.")
+    ] = 0
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Of a stream: draw the errors, SVG or PNG."),
+    ] = None
+
+
+def stream(asked: Streamed, epsilon: str | None, neighbours: Neighbours) -> tuple[dict[str, Any], list[str]]:
+    """The errors of the totals of counts: a document and lines; the curves go into a file.
 
     Args:
-        periods: how many there are.
+        asked: the options.
         epsilon: of the whole stream.
-        rows: how many rows of a unit count in it.
         neighbours: as the policy says.
-        output: of a picture.
     """
     from discreet.planning.read import epsilon as read_epsilon
-    from discreet.streams import predictions
-    from discreet.streams.tree import Tree
+    from discreet.rational import decimal
+    from discreet.streams import compared
 
+    periods, rows, delta, window = asked.stream or 0, asked.rows, asked.delta, asked.window
     if epsilon is None:
         raise opt.Usage("--stream needs --epsilon 1, say")
-    made = predictions(periods, epsilon, rows, neighbours)
-    if output is not None:
+    if window > periods:
+        raise opt.Usage(f"--window {window}: there are {periods} periods")
+    loss = float(decimal(delta, "delta"))
+    made = compared(periods, epsilon, rows, neighbours, delta, window)
+    if asked.output is not None:
         from discreet.plots.render import save
         from discreet.plots.streams import stream_errors
 
-        save(stream_errors(periods, epsilon, rows, neighbours), output)
+        save(stream_errors(periods, epsilon, rows, neighbours, delta=delta, window=window), asked.output)
     document = {
         "periods": periods,
         "epsilon": read_epsilon(epsilon),
+        "delta": loss,
+        "window": window,
         "rows": rows,
         "neighbours": neighbours,
         "best": made[0].strategy.name,
+        "noise": made[0].noise,
         "methods": [
-            {"name": mechanism.strategy.name, "rms": mechanism.rms, "first": float(mechanism.errors[0]),
-             "last": float(mechanism.errors[-1]), "worst": float(mechanism.errors.max())}
-            for mechanism in made
+            {"name": one.strategy.name, "noise": one.noise, "rms": one.rms, "first": float(one.errors[0]),
+             "last": float(one.errors[-1]), "worst": float(one.errors.max())}
+            for one in made
         ],
     }  # fmt: skip
+    return document, _lines(document, made[0].strategy)
+
+
+def _lines(found: dict[str, Any], best: Strategy) -> list[str]:
+    from discreet.streams.tree import Tree
+
+    rows, window, delta = found["rows"], found["window"], found["delta"]
+    totals = f"totals of the last {window:,} of" if window else "running totals of"
+    cost = f"epsilon {found['epsilon']:g}" + (f" and delta {delta:g}" if delta else "")
     many = f"{rows:,} row{'s' * (rows != 1)} of a unit"
-    lines = [f"running totals of {periods:,} periods · epsilon {epsilon} in all · at most {many}",
-             f"{'method':<10}{'rms':>14}{'first':>14}{'last':>14}{'worst':>14}"]  # fmt: skip
-    for mechanism in made:
-        errors = mechanism.errors
-        cells = (mechanism.rms, errors[0], errors[-1], errors.max())
-        lines.append(f"{mechanism.strategy.name:<10}" + "".join(f"{_short(cell):>14}" for cell in cells))
-    best = made[0].strategy
-    levels = f" of {best.height} levels" if isinstance(best, Tree) else ""
-    lines.append(f"Take {best.name}: {best.words}{levels}.")
-    return document, lines
+    lines = [f"{totals} {found['periods']:,} periods · {cost} in all · at most {many}",
+             f"{'method':<10}{'noise':<10}{'rms':>12}{'first':>12}{'last':>12}{'worst':>12}"]  # fmt: skip
+    for one in found["methods"]:
+        cells = "".join(f"{_short(one[name]):>12}" for name in ("rms", "first", "last", "worst"))
+        lines.append(f"{one['name']:<10}{one['noise']:<10}{cells}")
+    words = best.words
+    if isinstance(best, Tree):
+        words += f", {best.height} level{'s' * (best.height != 1)} of {best.branches} branches"
+    noise = f" with {found['noise']} noise" if delta else ""
+    lines.append(f"Take {best.name}{noise}: {words}.")
+    if found["best"] != "doubling":
+        lines.append("Without a last period, leave out --periods: doubling needs none." if not window else
+                     "For a window period and tree need no last period: --periods may be left out.")  # fmt: skip
+    return lines
 
 
 def _short(value: float) -> str:

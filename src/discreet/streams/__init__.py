@@ -1,14 +1,17 @@
 """Streams: running totals over time, released period by period, under one charge for the whole horizon."""
 
-from discreet.streams.choice import STRATEGIES, Prediction, named, predictions
+from discreet.streams.choice import STRATEGIES, Prediction, compared, named, predictions
+from discreet.streams.declaring import Asked, declared
 from discreet.streams.lines import TICK, Lines
+from discreet.streams.measure import Measure
 from discreet.streams.periods import Periods, time_of
-from discreet.streams.spec import Measure, StreamSpec
+from discreet.streams.spec import StreamSpec
 from discreet.streams.stream import Estimate, Stream, open_stream
 
 __all__ = [
     "STRATEGIES",
     "TICK",
+    "Asked",
     "Estimate",
     "Lines",
     "Measure",
@@ -16,6 +19,8 @@ __all__ = [
     "Prediction",
     "Stream",
     "StreamSpec",
+    "compared",
+    "declared",
     "named",
     "open_stream",
     "predictions",

@@ -8,13 +8,14 @@ that starts again has the noise that was bought or none.
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
-from discreet.ledger import Ledger, Loss
+from discreet.ledger import Ledger
 from discreet.release import gate
 from discreet.release.draw import Draw, Use
 from discreet.release.plan import ReleasePlan
@@ -42,16 +43,20 @@ def noise_of(spec: StreamSpec, state: State, ledger: Ledger, payer: gate.Payer) 
 
 def _plan(spec: StreamSpec, state: State) -> ReleasePlan[Noise, Noise]:
     nodes = spec.strategy.nodes(spec.periods.count)
-    size = nodes * len(spec.keys)
-    if size * len(spec.measures) > MOST_NODES:
+    shapes = {one.name: (nodes, one.parts * len(spec.keys)) for one in spec.measures}
+    size = sum(math.prod(shape) for shape in shapes.values())
+    if size > MOST_NODES:
         raise InvalidParameter(
-            f"The stream has {size * len(spec.measures):,} noisy numbers, more than {MOST_NODES:,}.",
+            f"The stream has {size:,} noisy numbers, more than {MOST_NODES:,}.",
             "Take longer periods, an earlier end or fewer keys.",
         )
-    uses = {one.name: Use(spec.mechanism(one), spec.neighbours, size) for one in spec.measures}  # type: ignore[arg-type]
+    uses = {
+        one.name: Use(spec.mechanism(one), spec.neighbours, math.prod(shapes[one.name]))
+        for one in spec.measures
+    }
 
     def compute(draw: Draw) -> Noise:
-        return {name: draw(name, np.zeros((nodes, len(spec.keys)), np.int64)) for name in uses}
+        return {name: draw(name, np.zeros(shapes[name], np.int64)) for name in uses}
 
     def answer(noise: Noise) -> tuple[Noise, bytes]:
         state.forget_progress()
@@ -60,7 +65,7 @@ def _plan(spec: StreamSpec, state: State) -> ReleasePlan[Noise, Noise]:
     return ReleasePlan(
         question=spec.question,
         words=spec.words,
-        loss=Loss(spec.epsilon),
+        loss=spec.loss,
         uses=uses,
         compute=compute,
         answer=answer,

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from discreet.accounting.loss import Loss
+from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter
-from discreet.rational import Number, epsilon_of
+from discreet.rational import Number, decimal, epsilon_of
 from discreet.streams.direct import EvenSplit, Fraction, PerPeriod
+from discreet.streams.doubling import UNBOUNDED, Doubling
 from discreet.streams.strategy import Strategy
 from discreet.streams.toeplitz import SquareRoot
 from discreet.streams.tree import Tree
@@ -20,8 +23,10 @@ if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
     from discreet.streams.strategy import Floats
 
-STRATEGIES: Final[tuple[type[Strategy], ...]] = (PerPeriod, Tree, SquareRoot, EvenSplit, Fraction)
+STRATEGIES: Final[tuple[type[Strategy], ...]] = (PerPeriod, Tree, SquareRoot, Doubling, EvenSplit, Fraction)
 """All of them; of two with the same error the first is chosen."""
+
+_SEEN: Final = 1024
 
 
 @dataclass(frozen=True)
@@ -31,62 +36,136 @@ class Prediction:
     Attributes:
         strategy: with its periods.
         sd: the standard deviation of the noise of a node.
+        window: of totals of so many periods; 0 for running totals.
+        gaussian: whether the noise is Gaussian; else it is Laplace noise.
     """
 
     strategy: Strategy
     sd: float
+    window: int = 0
+    gaussian: bool = False
 
     @property
     def rms(self) -> float:
-        """The root of the mean squared error of the running totals."""
-        return self.sd * self.strategy.rms()
+        """The root of the mean squared error of the totals."""
+        return math.sqrt(float((self.errors**2).mean()))
 
     @property
     def errors(self) -> Floats:
-        """The standard deviations of the running totals, for t = 1 … T."""
-        return self.sd * np.sqrt(self.strategy.gains)
+        """The standard deviations of the totals, for t = 1 … T."""
+        gains = self.strategy.window_gains(self.window) if self.window else self.strategy.gains
+        return self.sd * np.sqrt(gains)
+
+    @property
+    def noise(self) -> str:
+        """The name of its noise."""
+        return "Gaussian" if self.gaussian else "Laplace"
 
 
-def named(name: str, periods: int) -> Strategy:
+def named(name: str, periods: int, gaussian: bool = False, window: int = 0) -> Strategy:
     """The strategy of a name.
+
+    Args:
+        name: of the strategy.
+        periods: T.
+        gaussian: whether its noise is Gaussian; else it is Laplace noise.
+        window: of totals of so many periods; 0 for running totals.
 
     Raises:
         InvalidParameter: no strategy has it, or it is not for so many periods.
 
     Example:
-        >>> named("tree", 365).l1
-        7
+        >>> named("tree", 365).l1, named("tree", 365, window=7).l1, named("tree", 365, gaussian=True).l1
+        (2, 1, 8)
     """
     for kind in STRATEGIES:
         if kind.name == name:
-            return kind(periods)
+            return _made(kind, periods, gaussian, window)
     raise InvalidParameter(
         f"No method has the name {name}.", f"Choose from {', '.join(kind.name for kind in STRATEGIES)}."
     )
 
 
+def _made(kind: type[Strategy], periods: int, gaussian: bool, window: int) -> Strategy:
+    if kind is Tree:
+        return Tree(periods, gaussian=gaussian, window=window)
+    return Doubling(periods, gaussian) if kind is Doubling else kind(periods)
+
+
 def predictions(
-    periods: int, epsilon: Number, rows: int = 1, neighbours: Neighbours = "add_remove"
+    periods: int,
+    epsilon: Number,
+    rows: int = 1,
+    neighbours: Neighbours = "add_remove",
+    delta: Number = 0,
+    window: int = 0,
 ) -> Sequence[Prediction]:
-    """The strategies for so many periods under Laplace noise, that of the least error first.
+    """The strategies for so many periods, that of the least error first.
 
     Args:
         periods: T.
         epsilon: of the whole stream.
         rows: how many rows of a unit count in the whole stream.
-        neighbours: whether a unit is added or removed, or replaced, which moves twice as much.
+        neighbours: whether a unit is added or removed, or replaced, which moves twice as much, or under Gaussian noise
+            the root of 2 times as much.
+        delta: of the whole stream; above zero the noise is Gaussian, and else Laplace noise.
+        window: of totals of so many periods; 0 for running totals.
 
     Example:
         >>> [(made.strategy.name, round(made.rms, 1)) for made in predictions(365, 1)][:3]
-        [('tree', 17.4), ('period', 19.1), ('root', 49.4)]
+        [('tree', 11.9), ('doubling', 16.2), ('period', 19.1)]
+        >>> [(made.strategy.name, round(made.rms, 1)) for made in predictions(365, 1, delta=1e-6)][:2]
+        [('root', 12.6), ('tree', 20.6)]
     """
-    moved = moves(rows, neighbours)
-    loss = float(epsilon_of(epsilon))
-    fitting = [kind(periods) for kind in STRATEGIES if periods <= kind.most]
-    made = [Prediction(one, math.sqrt(2) * one.l1 * moved / loss) for one in fitting]
-    if not made:
+    fitting = [kind for kind in STRATEGIES if periods <= kind.most]
+    if window and periods > SquareRoot.most:  # epochs are for running totals
+        fitting = [kind for kind in fitting if kind is not Doubling]
+    gaussian = bool(decimal(delta, "delta"))
+    strategies = [_made(kind, periods, gaussian, window) for kind in fitting]
+    if not strategies:
         named("period", periods)  # raises
+    if gaussian:
+        spread = math.sqrt(2 * ZCDP.bought(Loss(epsilon, delta)).rho)
+        moved = rows * (math.sqrt(2) if neighbours == "replace_one" else 1)
+        sds = [math.sqrt(one.l2_squared) * moved / spread for one in strategies]
+    else:
+        moved = moves(rows, neighbours)
+        sds = [math.sqrt(2) * one.l1 * moved / float(epsilon_of(epsilon)) for one in strategies]
+    made = [Prediction(one, sd, window, gaussian) for one, sd in zip(strategies, sds, strict=True)]
     return sorted(made, key=lambda one: one.rms)
+
+
+def compared(
+    periods: int, epsilon: Number, rows: int, neighbours: Neighbours, delta: Number = 0, window: int = 0
+) -> Sequence[Prediction]:
+    """The strategies under Laplace noise, and where delta is above zero under Gaussian noise too, the best one first.
+
+    Example:
+        >>> [(one.strategy.name, one.noise) for one in compared(365, 1, 1, "add_remove", 1e-6)][:2]
+        [('tree', 'Laplace'), ('root', 'Gaussian')]
+    """
+    made = [*predictions(periods, epsilon, rows, neighbours, 0, window)]
+    if decimal(delta, "delta"):
+        made += predictions(periods, epsilon, rows, neighbours, delta, window)
+    return sorted(made, key=lambda one: one.rms)
+
+
+def ranked(
+    periods: int | None,
+    epsilon: Number,
+    rows: int,
+    neighbours: Neighbours,
+    delta: Number = 0,
+    window: int = 0,
+) -> Sequence[str]:
+    """The names of the strategies to take, the best first; without a last period those whose errors need none."""
+    if periods is None and not window:
+        return [Doubling.name, Tree.name]
+    # The errors of a window do not change any more after a few windows.
+    seen = periods or min(UNBOUNDED, max(_SEEN, 4 * window))
+    made = predictions(seen, epsilon, rows, neighbours, delta, window)
+    names = [one.strategy.name for one in made]
+    return names if periods else [name for name in names if name in (PerPeriod.name, Tree.name)]
 
 
 def moves(rows: int, neighbours: Neighbours) -> int:

@@ -43,9 +43,15 @@ class PerPeriod(Strategy):
         """The numbers of periods so far."""
         return np.arange(1.0, self.periods + 1)
 
-    def weights_of_period(self, t: int) -> Floats:
-        """The node of the period."""
-        return _last(t, 1.0)
+    def window_gains(self, window: int) -> Floats:
+        """The numbers of periods in the window."""
+        return np.minimum(self.gains, window)
+
+    def between(self, s: int, t: int) -> Floats:
+        """One for each of these periods."""
+        out = np.ones(t)
+        out[:s] = 0
+        return out
 
 
 class EvenSplit(Strategy):
@@ -81,6 +87,10 @@ class EvenSplit(Strategy):
     def gains(self) -> Floats:
         """Ones."""
         return np.ones(self.periods)
+
+    def window_gains(self, window: int) -> Floats:
+        """One node at the begin, then two."""
+        return _two(self.gains, window)
 
 
 class Fraction(Strategy):
@@ -144,8 +154,18 @@ class Fraction(Strategy):
         """The inverse squares of the shares."""
         return np.array(self._shares, np.float64) ** -2
 
+    def window_gains(self, window: int) -> Floats:
+        """One node at the begin, then two."""
+        return _two(self.gains, window)
+
 
 def _last(t: int, weight: float) -> Floats:
     out = np.zeros(t)
     out[-1] = weight
+    return out
+
+
+def _two(gains: Floats, window: int) -> Floats:
+    out = gains.copy()
+    out[window:] += gains[:-window] if window < len(gains) else 0
     return out

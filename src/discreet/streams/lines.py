@@ -73,15 +73,22 @@ class Lines:
 
     def row(self, line: bytes) -> Mapping[str, Any] | None:
         """A line as a row by column; None where it is none."""
+        if self._names:
+            fields = self.fields(line)
+            return None if fields is None else dict(zip(self._names, fields, strict=True))
         try:
-            text = line.decode("utf-8-sig")
-            if not self._names:
-                found = json.loads(text)
-                return found if isinstance(found, dict) else None
-            fields = next(csv.reader([text]), [])
-        except (ValueError, csv.Error, RecursionError):
+            found = json.loads(line.decode("utf-8-sig"))
+        except (ValueError, RecursionError):
             return None
-        return dict(zip(self._names, fields, strict=True)) if len(fields) == len(self._names) else None
+        return found if isinstance(found, dict) else None
+
+    def fields(self, line: bytes) -> list[str] | None:
+        """A line of CSV as its fields, one for each column; None where it is none."""
+        try:
+            found = next(csv.reader([line.decode("utf-8-sig")]), [])
+        except (ValueError, csv.Error):
+            return None
+        return found if self._names and len(found) == len(self._names) else None
 
     def _header(self, line: bytes) -> bool:
         """Read the first line; whether it is a header, which JSON has not.

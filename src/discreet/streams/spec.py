@@ -7,57 +7,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from discreet.errors import PolicyError
+from discreet.accounting.loss import Loss
+from discreet.accounting.zcdp import ZCDP
+from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.exactly import exact
-from discreet.release.guarantee import ROW
-from discreet.streams.choice import moves, named, predictions
+from discreet.streams.choice import moves, named
+from discreet.streams.measure import Measure
 from discreet.streams.periods import Periods
 from discreet.streams.strategy import Strategy
 
 if TYPE_CHECKING:
-    from discreet.policy import Policy
-
-STEPS: Final = 20
-"""The largest value of a bounded column is about 2 to this many steps of its grid."""
-COUNT: Final = "count"
-
-
-@dataclass(frozen=True)
-class Measure:
-    """A number of each row that is added up.
-
-    Attributes:
-        name: in the answer.
-        column: that is added up; empty for a count.
-        lo, hi: its bounds.
-    """
-
-    name: str = COUNT
-    column: str = ""
-    lo: Fraction = Fraction(1)
-    hi: Fraction = Fraction(1)
-
-    @cached_property
-    def grid(self) -> Fraction:
-        """A power of two; values are rounded to its multiples."""
-        size = max(abs(self.lo), abs(self.hi))
-        if not self.column or not size:
-            return Fraction(1)
-        return Fraction(2) ** (size.numerator.bit_length() - size.denominator.bit_length() - STEPS)
-
-    @property
-    def most(self) -> int:
-        """How far one row moves the sum, in steps of the grid."""
-        return max(1, abs(self.steps(self.lo)), abs(self.steps(self.hi)))
-
-    def steps(self, value: Fraction) -> int:
-        """A value in steps, clamped into the bounds."""
-        clamped = min(max(value, self.lo), self.hi)
-        return (clamped / self.grid + Fraction(1, 2)).__floor__()
+    from discreet.accounting.events import Neighbours
 
 
 @dataclass(frozen=True)
@@ -82,13 +45,16 @@ class StreamSpec:
         measures: the numbers that are added up; each has an equal share of epsilon.
         method: the name of the strategy.
         epsilon: of all.
+        delta: of all; above zero the noise is Gaussian, and else Laplace noise.
+        window: totals are of so many periods; 0 for all so far.
+        endless: whether no last period was said.
     """
 
     name: str
     table: str
     unit: str | None
     rows: int
-    neighbours: str
+    neighbours: Neighbours
     time: str
     periods: Periods
     group: str | None
@@ -96,92 +62,32 @@ class StreamSpec:
     measures: tuple[Measure, ...]
     method: str
     epsilon: Fraction
-
-    @classmethod
-    def declared(
-        cls,
-        policy: Policy,
-        table: str,
-        *,
-        time: str,
-        periods: Periods,
-        epsilon: Fraction,
-        name: str = "",
-        group: str | None = None,
-        count: bool = True,
-        sums: tuple[str, ...] = (),
-        method: str = "",
-    ) -> StreamSpec:
-        """Read the declarations of a stream by a policy.
-
-        Args:
-            policy: of the steward.
-            table: a private one.
-            time: the column with the time of a row.
-            periods: the periods.
-            epsilon: of the whole stream.
-            name: of the stream; by default that of the table.
-            group: a column with public keys.
-            count: whether rows are counted.
-            sums: bounded columns that are added up.
-            method: the name of a strategy; by default the one with the least predicted error.
-
-        Raises:
-            PolicyError: the table is not private, or a column has no keys or bounds.
-            InvalidParameter: no strategy has this name, or it is not for so many periods.
-        """
-        declared = policy.tables.get(table)
-        if declared is None or declared.public:
-            raise PolicyError("The policy declares no private table of this name.", key=f"tables.{table}")
-        if not count and not sums:
-            raise PolicyError("The stream has nothing to add up.", "Ask for a count or a sum.")
-        if declared.through:
-            raise PolicyError(
-                "The unit of this table stands in another table, which a stream does not see.",
-                "Name a column of the rows themselves.",
-                key=f"tables.{table}.privacy_unit",
-            )
-        if Path(name or table).name != (name or table):
-            raise PolicyError(
-                "The name of the stream is no name of a file.", "Choose a plain one.", key="name"
-            )
-        event = declared.privacy_unit == ROW
-        unit = None if event else str(declared.privacy_unit)
-        rows = 1 if event else int(declared.max_rows or 1)
-        keys: tuple[str, ...] = ("",)
-        columns: Mapping[str, object] = declared.columns
-        if group is not None:
-            found = getattr(columns.get(group), "keys", None)
-            if not isinstance(found, tuple):
-                raise PolicyError(
-                    "This column has no list of public keys.",
-                    'Write keys = ["A", "B"].',
-                    key=f"tables.{table}.columns.{group}",
-                )
-            keys = tuple(map(str, found))
-        measures = [Measure()] * count
-        for column in sums:
-            bounds = getattr(columns.get(column), "bounds", None)
-            if bounds is None or not all(isinstance(end, Fraction) for end in bounds):
-                raise PolicyError(
-                    "This column has no bounds that are numbers.",
-                    "Write bounds = [0, 100].",
-                    key=f"tables.{table}.columns.{column}",
-                )
-            measures.append(Measure(f"sum_{column}", column, *bounds))
-        chosen = method or predictions(periods.count, epsilon, rows, policy.neighbours)[0].strategy.name
-        named(chosen, periods.count)
-        return cls(name or table, table, unit, rows, policy.neighbours, time, periods, group, keys, tuple(measures),
-                   chosen, epsilon)  # fmt: skip
+    delta: Fraction = Fraction(0)
+    window: int = 0
+    endless: bool = False
 
     @cached_property
     def strategy(self) -> Strategy:
-        """The way to release running totals."""
-        return named(self.method, self.periods.count)
+        """The way to release totals."""
+        return named(self.method, self.periods.count, bool(self.delta), self.window)
 
-    def mechanism(self, measure: Measure) -> LaplaceVector:
+    @property
+    def loss(self) -> Loss:
+        """Of the whole stream."""
+        return Loss(self.epsilon, self.delta)
+
+    @cached_property
+    def _rho(self) -> Fraction:
+        return ZCDP.bought(self.loss).rho
+
+    def mechanism(self, measure: Measure) -> LaplaceVector | GaussianVector:
         """The noise of all nodes and groups of a measure; a unit moves them by the sensitivity at most."""
-        moved = moves(self.rows, self.neighbours) * measure.most * self.strategy.l1  # type: ignore[arg-type]
+        if self.delta:
+            # The rows of a unit, and of its successor where it is replaced: see `strategy`.
+            times = 1 if self.neighbours == "add_remove" else 2 if measure.one_sided else 4
+            square = Fraction(times * (self.rows * measure.most) ** 2 * self.strategy.l2_squared)
+            return GaussianVector(square * len(self.measures) / (2 * self._rho), square)
+        moved = moves(self.rows, self.neighbours) * measure.most * self.strategy.l1
         return LaplaceVector(moved * len(self.measures) / self.epsilon, moved)
 
     @cached_property
@@ -191,8 +97,14 @@ class StreamSpec:
             "stream", self.name, self.table, self.unit, self.rows, self.neighbours, self.time,
             self.periods.start.isoformat(), self.periods.every, self.periods.count, self.group, self.keys,
             [[one.name, one.column, str(one.lo), str(one.hi), str(one.grid)] for one in self.measures],
-            self.method, self.strategy.l1, str(self.epsilon),
+            self.method, self.strategy.l1, str(self.epsilon), str(self.delta), self.window, self.endless,
+            self.strategy.nodes(self.periods.count),
         ])  # fmt: skip
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The place of each key."""
+        return {key: at for at, key in enumerate(self.keys)}
 
     @property
     def columns(self) -> list[str]:
@@ -205,16 +117,25 @@ class StreamSpec:
         """The stream in words, for the ledger."""
         shown = ", ".join(one.name for one in self.measures)
         groups = f" by {self.group}" if self.group else ""
+        many = "" if self.endless else f" for {self.periods.count:,}"
+        window = f", totals of {self.window:,}" if self.window else ""
+        noise = ", Gaussian noise" if self.delta else ""
         return (
-            f"stream {self.name}: {shown} of {self.table}{groups}, every {self.periods.every} for "
-            f"{self.periods.count:,} from {self.periods.label(1)}, {self.method}"
+            f"stream {self.name}: {shown} of {self.table}{groups}, every {self.periods.every}{many} from "
+            f"{self.periods.label(1)}{window}, {self.method}{noise}"
         )
 
     @property
     def promise(self) -> str:
         """The guarantee in plain words."""
-        cost = f"epsilon {exact(self.epsilon)} for the whole stream of {self.periods.count:,} periods"
+        many = (
+            f"of at most {self.periods.count:,} periods"
+            if self.endless
+            else f"of {self.periods.count:,} periods"
+        )
+        delta = f" and delta {exact(self.delta)}" if self.delta else ""
+        cost = f"epsilon {exact(self.epsilon)}{delta} for the whole stream {many}"
         if self.unit is None:
             return f"{cost}. It hides one row (privacy of an event), not all rows of a person who has many."
-        many = f"{self.rows:,} row{'s' * (self.rows != 1)}"
-        return f"{cost}. It hides all rows of one {self.unit} (privacy of a unit), of whom at most {many} are counted."
+        rows = f"{self.rows:,} row{'s' * (self.rows != 1)}"
+        return f"{cost}. It hides all rows of one {self.unit} (privacy of a unit), of whom at most {rows} are counted."

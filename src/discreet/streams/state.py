@@ -43,7 +43,8 @@ class Progress:
         read: how many bytes of the input were counted.
         digest: the SHA-256 of these bytes, as hexadecimal text.
         counts: by measure, int64 (periods, groups).
-        seen: how many rows of a unit were counted, by a digest of the unit.
+        seen: how many rows of a unit were counted, by its digest.
+        key: of the digests; random.
     """
 
     closed: int
@@ -51,6 +52,7 @@ class Progress:
     digest: str
     counts: dict[str, npt.NDArray[np.int64]]
     seen: dict[bytes, int] = field(default_factory=dict)
+    key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
 
 class State:
@@ -131,14 +133,20 @@ class State:
     def keep(self, progress: Progress) -> None:
         """Keep the progress, durably."""
         head = {"closed": progress.closed, "read": progress.read, "digest": progress.digest}
-        arrays = {f"counts {name}": one for name, one in progress.counts.items()}
+        # Periods that have not come yet are zeros.
+        last = max(
+            (int(np.flatnonzero(one.any(axis=1)).max(initial=-1)) for one in progress.counts.values()),
+            default=0,
+        )
+        arrays = {f"counts {name}": one[: last + 1] for name, one in progress.counts.items()}
+        arrays["key"] = np.frombuffer(progress.key, np.uint8)
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
         arrays["units"] = np.frombuffer(b"".join(progress.seen), np.uint8)
         arrays["rows"] = np.fromiter(progress.seen.values(), np.int64, len(progress.seen))
         self._replace(PROGRESS, _packed(arrays))
 
-    def progress(self) -> Progress | None:
-        """The progress that was kept; None before the first."""
+    def progress(self, periods: int) -> Progress | None:
+        """The progress that was kept, with counts of so many periods; None before the first."""
         try:
             found = _unpacked((self.folder / PROGRESS).read_bytes())
         except FileNotFoundError:
@@ -146,10 +154,13 @@ class State:
         head = json.loads(found["head"].tobytes())
         units = found["units"].tobytes()
         seen = {units[16 * i : 16 * i + 16]: int(rows) for i, rows in enumerate(found["rows"])}
-        counts = {
-            name.removeprefix("counts "): one for name, one in found.items() if name.startswith("counts ")
-        }
-        return Progress(head["closed"], head["read"], head["digest"], counts, seen)
+        counts = {}
+        for name, one in found.items():
+            if name.startswith("counts "):
+                whole = np.zeros((periods, one.shape[1]), np.int64)
+                whole[: len(one)] = one
+                counts[name.removeprefix("counts ")] = whole
+        return Progress(head["closed"], head["read"], head["digest"], counts, seen, found["key"].tobytes())
 
     def forget_progress(self) -> None:
         """Forget the progress of noise that was never settled: nothing was shown with it."""

@@ -14,6 +14,12 @@ chosen after earlier outputs were seen: for fixed outputs y the rows are functio
 densities is the product over nodes of exp(|y_i - R_i x'| - |y_i - R_i x|)/b, and each sum above bounds its exponent
 for these rows. Since R has integer entries and x integer counts, the noise is discrete and exact.
 
+With Gaussian noise of variance r^2 l2_squared/(2 rho) on each node the stream is rho-zCDP
+(`mechanisms.GaussianVector`), and that too composes where later rows depend on earlier outputs (Denisov, McMahan, Rush,
+Smith and Guha Thakurta 2022, theorem 2.1). R has no entry below zero, so where no row adds less than zero and a unit is
+replaced, the images of its rows and of those of its successor have an inner product of at least zero: their difference
+is at most the root of 2 as long as the longer one.
+
 Groups with public keys share one R: a row is in one group, so it moves one column of nodes and the bound is the same.
 """
 
@@ -94,13 +100,22 @@ class Strategy(ABC):
     def gains(self) -> Floats:
         """The sums of squares of `weights(t)` for t = 1 … T in closed form: variances of the totals, for noise of 1."""
 
-    def weights_of_period(self, t: int) -> Floats:
-        """The weights of the count of period t alone."""
+    def between(self, s: int, t: int) -> Floats:
+        """The weights of the total of the periods s + 1 to t."""
         new = self.weights(t)
-        if t > 1:
-            old = self.weights(t - 1)
+        if s:
+            old = self.weights(s)
             new[: len(old)] -= old
         return new
+
+    def weights_of_period(self, t: int) -> Floats:
+        """The weights of the count of period t alone."""
+        return self.between(t - 1, t)
+
+    def window_gains(self, window: int) -> Floats:
+        """The sums of squares of `between(t - window, t)` for t = 1 … T."""
+        made = (self.between(max(0, t - window), t) for t in range(1, self.periods + 1))
+        return np.array([float(weights @ weights) for weights in made])
 
     @property
     def row(self) -> int:
@@ -112,17 +127,17 @@ class Strategy(ABC):
         """Counts are clamped to this size, so that no node leaves 64 bits. Clamping moves no count by more."""
         return (1 << 61) // self.row
 
-    def rms(self) -> float:
-        """The root of the mean of `gains`."""
-        return math.sqrt(float(self.gains.mean()))
+    def rms(self, window: int = 0) -> float:
+        """The root of the mean of `gains`; or of `window_gains`, for the totals of so many periods."""
+        return math.sqrt(float((self.window_gains(window) if window else self.gains).mean()))
 
-    def laplace(self) -> float:
-        """The rms error of the running totals times epsilon, for units of one row and Laplace noise.
+    def laplace(self, window: int = 0) -> float:
+        """The rms error of the totals times epsilon, for units of one row and Laplace noise.
 
         It is the error of a density of this scale; whole numbers have a little less.
         """
-        return math.sqrt(2) * self.l1 * self.rms()
+        return math.sqrt(2) * self.l1 * self.rms(window)
 
-    def gaussian(self) -> float:
-        """The rms error of the running totals times the root of 2 rho, for units of one row and Gaussian noise."""
-        return math.sqrt(self.l2_squared) * self.rms()
+    def gaussian(self, window: int = 0) -> float:
+        """The rms error of the totals times the root of 2 rho, for units of one row and Gaussian noise."""
+        return math.sqrt(self.l2_squared) * self.rms(window)

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 
-from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.streams.buying import Noise, noise_of
-from discreet.streams.periods import time_of
+from discreet.streams.counting import add, columns
+from discreet.streams.estimating import estimated
 from discreet.streams.state import Progress, State
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger, Loss
     from discreet.release.gate import Payer
-    from discreet.streams.lines import Lines
-    from discreet.streams.spec import Measure, StreamSpec
+    from discreet.streams.measure import Measure
+    from discreet.streams.spec import StreamSpec
     from discreet.streams.strategy import Floats
 
 _LIMIT = 1 << 62
@@ -38,7 +37,7 @@ class Estimate:
         name: of the measure.
         value: the estimate for this period alone.
         error: half the width of its interval.
-        total: the estimate for all periods so far.
+        total: the estimate for all periods so far, or for those of the window.
         total_error: half the width of that interval.
     """
 
@@ -49,6 +48,20 @@ class Estimate:
     error: float
     total: float
     total_error: float
+
+
+class Place(Protocol):
+    """The place in an input: a feed, or `Lines`.
+
+    Attributes:
+        read: how much was read.
+    """
+
+    read: int
+
+    @property
+    def digest(self) -> str:
+        """The place, or a hash of the input up to it."""
 
 
 class Stream:
@@ -66,17 +79,17 @@ class Stream:
     """
 
     def __init__(self, spec: StreamSpec, state: State, noise: Noise, confidence: float) -> None:
-        shape = spec.periods.count, len(spec.keys)
         self.spec = spec
         self._state = state
         self._noise = noise
         self._confidence = confidence
         self.charged: Loss | None = None
-        self._keys = {key: at for at, key in enumerate(spec.keys)}
-        start = Progress(
-            0, 0, hashlib.sha256().hexdigest(), {m.name: np.zeros(shape, np.int64) for m in spec.measures}
-        )
-        self.progress = state.progress() or start
+        counts = {
+            one.name: np.zeros((spec.periods.count, one.parts * len(spec.keys)), np.int64)
+            for one in spec.measures
+        }
+        start = Progress(0, 0, hashlib.sha256().hexdigest(), counts)
+        self.progress = state.progress(spec.periods.count) or start
         self._noisy_nodes: dict[str, list[Floats]] = {measure.name: [] for measure in spec.measures}
 
     @property
@@ -86,59 +99,59 @@ class Stream:
 
     def add(self, row: Mapping[str, Any] | None) -> None:
         """Count a row; one of a closed period, of no period, of no group or of no unit is dropped."""
-        spec, progress = self.spec, self.progress
-        when = None if row is None else time_of(row.get(spec.time))
-        t = None if when is None else spec.periods.of(when)
-        if row is None or t is None or t <= progress.closed:
-            return
-        group = self._keys.get("" if spec.group is None else _text(row.get(spec.group)))
-        if group is None:
-            return
-        if spec.unit is not None:
-            unit = _text(row.get(spec.unit))
-            if not unit:
-                return
-            digest = hashlib.blake2b(unit.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-            rows = progress.seen.get(digest, 0)
-            if rows >= spec.rows:
-                return
-            progress.seen[digest] = rows + 1
-        for measure in spec.measures:
-            progress.counts[measure.name][t - 1, group] += _steps(measure, row)
+        add.add(self.spec, self.progress, row)
 
-    def close(self, t: int, lines: Lines | None = None) -> list[Estimate]:
+    def add_all(self, table: pa.Table | pa.RecordBatch) -> None:
+        """Count rows that come as the columns of Arrow; the same as `add` of each in turn.
+
+        Raises:
+            StreamError: a column is missing, or holds neither texts nor numbers.
+        """
+        whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
+        columns.see_types(
+            whole.schema, self.spec.time, [one for one in self.spec.columns if one != self.spec.time]
+        )
+        add.add_all(self.spec, self.progress, whole)
+
+    def take(self, rows: pa.Table | Iterable[Mapping[str, Any] | None]) -> None:
+        """Count the rows of a piece of a feed."""
+        if isinstance(rows, pa.Table):
+            self.add_all(rows)
+        else:
+            for row in rows:
+                self.add(row)
+
+    def close(self, t: int, feed: Place | None = None) -> list[Estimate]:
         """Close all periods up to t, keep that durably, and answer those that were open.
 
         Args:
             t: by a public clock.
-            lines: the input, whose place is kept.
+            feed: the input, whose place is kept.
         """
         before = self.progress.closed
         if t <= before:
             return []
         self.progress.closed = t
-        if lines is not None:
-            self.progress.read, self.progress.digest = lines.read, lines.digest
+        if feed is not None:
+            self.progress.read, self.progress.digest = feed.read, feed.digest
         self._state.keep(self.progress)
         return [one for period in range(before + 1, t + 1) for one in self.estimates(period)]
 
     def estimates(self, t: int) -> list[Estimate]:
         """The estimates of a period that has closed; they are the same each time."""
         assert 1 <= t <= self.progress.closed
-        strategy, out = self.spec.strategy, []
-        weights = strategy.weights_of_period(t), strategy.weights(t)
-        for measure in self.spec.measures:
+        spec, out = self.spec, []
+        first = max(0, t - spec.window) if spec.window else 0
+        weights = spec.strategy.weights_of_period(t), spec.strategy.between(first, t)
+        for measure in spec.measures:
             noisy = self._noisy(measure, t)
-            grid = float(measure.grid)
-            scale = float(self.spec.mechanism(measure).scale)
-            (value, error), (total, total_error) = (
-                (w @ noisy * grid, half_width(np.abs(w) * scale, self._confidence) * grid) for w in weights
-            )
+            period, total = (estimated(spec, measure, w, w @ noisy, self._confidence) for w in weights)
             out += [
-                Estimate(self.spec.periods.label(t), key, measure.name, float(value[at]), error, float(total[at]),
-                         total_error)
-                for key, at in self._keys.items()
-            ]  # fmt: skip
+                Estimate(
+                    spec.periods.label(t), key, measure.name, *(float(each[at]) for each in (*period, *total))
+                )
+                for key, at in spec.places.items()
+            ]
         return out
 
     def _noisy(self, measure: Measure, t: int) -> Floats:
@@ -172,26 +185,3 @@ def open_stream(
     kept = State(state)
     with kept.locked():
         yield Stream(spec, kept, noise_of(spec, kept, ledger, payer), confidence)
-
-
-def _text(value: object) -> str:
-    """A key or a unit as text, equal for equal numbers; empty for a value that is none."""
-    if isinstance(value, float) and value.is_integer():
-        return str(int(value))
-    return str(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else ""
-
-
-def _steps(measure: Measure, row: Mapping[str, Any]) -> int:
-    """The steps that a row adds; none for a value that is no number. Infinities are clamped as all others."""
-    if not measure.column:
-        return 1
-    value = row.get(measure.column)
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return 0
-    try:
-        number = value if isinstance(value, int) else float(value)
-    except ValueError:
-        return 0
-    if isinstance(number, float) and not math.isfinite(number):
-        return 0 if math.isnan(number) else measure.steps(measure.hi if number > 0 else measure.lo)
-    return measure.steps(Fraction(number))

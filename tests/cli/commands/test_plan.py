@@ -31,7 +31,7 @@ def test_counts(run: Run) -> None:
 def test_stream(run: Run, tmp_path: Path) -> None:
     picture = tmp_path / "errors.svg"
     said = run("plan", "--stream", "365", "--epsilon", "1", "-o", str(picture)).stdout
-    assert "Take tree: a binary tree of counts, averaged of 7 levels." in said
+    assert "Take tree: a tree of counts, averaged, 2 levels of 18 branches." in said
     assert picture.stat().st_size > 1000
     found = json.loads(run("plan", "--stream", "30", "-e", "1", "--max-rows", "2", "--json").stdout)
     assert found["best"] == "period"

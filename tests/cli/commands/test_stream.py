@@ -11,6 +11,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 from tests.cli.conftest import Run
 
@@ -112,3 +115,57 @@ def test_a_file_is_followed(folder: Path) -> None:
             while process.poll() is None and time.monotonic() < deadline:
                 time.sleep(0.05)
             process.kill()
+
+
+ENDLESS = (
+    "stream",
+    "policy.toml",
+    "--table",
+    "visits",
+    "--start",
+    "2026-01-01",
+    "-e",
+    "1/4",
+    "--until",
+    "2026-01-04",
+)
+
+
+def test_batches_of_arrow_and_parquet_without_a_last_period(folder: Path, run: Run) -> None:
+    rows = pa.csv.read_csv(pa.BufferReader(ROWS.encode()))
+    with pa.ipc.new_stream(folder / "visits.arrows", rows.schema) as writer:
+        writer.write_table(rows, max_chunksize=70)
+    pa.parquet.write_table(rows, folder / "visits.parquet")
+    given = ("--mean", "age", "--window", "2", "--json")
+    batches = run(*ENDLESS, *given, "--input", "visits.arrows")
+    assert batches.exit_code == 0, batches.stderr
+    assert "at most 131,071 periods" in batches.stderr
+    found = lines(batches.stdout)
+    assert [(one["period"], one["measure"], one["window"]) for one in found] == [
+        (f"2026-01-0{day}", "mean_age", 2) for day in (1, 2, 3)
+    ]
+    other = run(*ENDLESS, *given, "--name", "b", "--input", "visits.parquet")
+    assert other.exit_code == 0, other.stderr
+    assert len(lines(other.stdout)) == 3
+    again = run(*ENDLESS, *given, "--input", "visits.arrows")
+    assert again.stdout == batches.stdout
+    assert "charged" not in again.stderr
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--format", "xml"), "No format"), (("--format", "arrow", "--ticks"), "Only lines"),
+        (("--input", "none.csv"), "No such file"), (("--input", "redis://127.0.0.1:1/visits"), "does not answer"),
+        (("--input", "nats://127.0.0.1:1/visits"), "does not answer"), (("--input", "amqp://x/y"), "No broker"),
+        (("--periods", "3", "--window", "4"), "longer than"), (("--delta", "1e-6"), "delta"),
+        (("--mean", "county"), "bounds"),
+    ],
+)  # fmt: skip
+def test_inputs_that_cannot_be_read_charge_nothing(
+    more: tuple[str, ...], said: str, folder: Path, run: Run
+) -> None:
+    done = run(*ENDLESS, *more, text=ROWS)
+    assert done.exit_code in (1, 2, 3)
+    assert said in done.stderr
+    assert json.loads(run("budget", "--json").stdout)["charges"] == []

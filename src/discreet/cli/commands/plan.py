@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
+from discreet.cli.stream_plan import Streamed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,23 +20,6 @@ _SPELLINGS = {
     "add_remove": "add_remove", "add-remove": "add_remove", "add": "add_remove", "remove": "add_remove",
     "replace_one": "replace_one", "replace-one": "replace_one", "replace": "replace_one",
 }  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Streamed:
-    """The options of a plan for a stream."""
-
-    stream: Annotated[
-        int | None, typer.Option("--stream", metavar="T", min=1, help="Plan running totals over T periods.")
-    ] = None
-    rows: Annotated[
-        int,
-        typer.Option("--max-rows", metavar="N", min=1, help="Of a stream: how many rows of a unit count."),
-    ] = 1
-    output: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE", help="Of a stream: draw the errors, SVG or PNG."),
-    ] = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +89,7 @@ def command(
     \b
     A stream: the errors of its running totals by each method, and the best one.
       discreet plan --stream 365 --epsilon 1 -o errors.svg
+      discreet plan --stream 365 --epsilon 1 --delta 1e-6 --window 7
 
     \b
     Demands on one number: the least epsilon, and whether a ceiling allows it.
@@ -124,7 +108,8 @@ def command(
     _only(
         chosen[0],
         {"--people": people, "--ceiling": demanded.ceiling, "--epsilon": epsilon, "--error": error,
-         "--output": streamed.output, "--max-rows": None if streamed.rows == 1 else streamed.rows},
+         "--output": streamed.output, "--max-rows": None if streamed.rows == 1 else streamed.rows,
+         "--delta": None if streamed.delta == "0" else streamed.delta, "--window": streamed.window or None},
     )  # fmt: skip
     plans: dict[str, Callable[[], tuple[dict[str, Any], list[str]]]] = {
         "--counts": lambda: _counts(counts or 0, epsilon, error, _neighbours(neighbours), confidence),
@@ -150,7 +135,7 @@ def _only(mode: str, given: dict[str, object]) -> None:
         "--counts": {"--epsilon", "--error"},
         "--proportion": {"--epsilon", "--error", "--people"},
         "--mean": {"--epsilon", "--error", "--people"},
-        "--stream": {"--epsilon", "--output", "--max-rows"},
+        "--stream": {"--epsilon", "--output", "--max-rows", "--delta", "--window"},
         "--sd or --tail": {"--ceiling"},
     }[mode]
     for option, value in given.items():
@@ -208,7 +193,7 @@ def _stream(streamed: Streamed, epsilon: str | None, neighbours: str) -> tuple[d
     from discreet.accounting.events import neighbours_of
     from discreet.cli.stream_plan import stream
 
-    return stream(streamed.stream or 0, epsilon, streamed.rows, neighbours_of(neighbours), streamed.output)
+    return stream(streamed, epsilon, neighbours_of(neighbours))
 
 
 def _proportion(

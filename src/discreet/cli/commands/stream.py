@@ -18,7 +18,8 @@ from discreet.cli import place
 from discreet.cli.option_groups import grouped
 
 if TYPE_CHECKING:
-    from discreet.streams import Estimate, Lines, Stream
+    from discreet.streams import Estimate, Stream, StreamSpec
+    from discreet.streams.feeds import Feed
 
 PAUSE = 0.5
 """Seconds between two looks at a file that is followed."""
@@ -36,21 +37,39 @@ class Declared:
     start: Annotated[
         str, typer.Option("--start", metavar="DATE", help="When the first period begins, in UTC.")
     ]
-    periods: Annotated[int, typer.Option("--periods", metavar="T", min=1, help="How many periods it has.")]
+    periods: Annotated[
+        int | None,
+        typer.Option("--periods", metavar="T", min=1, help="How many periods it has; else none is the last."),
+    ] = None
+    delta: Annotated[
+        str, typer.Option("--delta", metavar="DELTA", help="Of the whole stream; its noise is then Gaussian.")
+    ] = "0"
+    window: Annotated[
+        int,
+        typer.Option(
+            "--window", metavar="W", min=0, help="Totals of the last W periods; else of all so far."
+        ),
+    ] = 0
     every: Annotated[
         str, typer.Option("--every", metavar="LENGTH", help="minute, hour, day, week or month.")
     ] = "day"
     column: Annotated[str, typer.Option("--time", metavar="COLUMN", help="The column with a row's time.")] = (
         "time"
     )
-    count: Annotated[bool, typer.Option("--count", help="Count rows; so it is without --sum.")] = False
+    count: Annotated[bool, typer.Option("--count", help="Count rows; so it is without --sum or --mean.")] = (
+        False
+    )
     sums: Annotated[
         list[str] | None, typer.Option("--sum", metavar="COLUMN", help="Add up a bounded column; repeated.")
+    ] = None
+    means: Annotated[
+        list[str] | None,
+        typer.Option("--mean", metavar="COLUMN", help="The mean of a bounded column; repeated."),
     ] = None
     by: Annotated[str | None, typer.Option("--by", metavar="COLUMN", help="Group by its public keys.")] = None
     method: Annotated[
         str,
-        typer.Option("--method", metavar="NAME", help="period, tree, root, even or fraction; else the best."),
+        typer.Option("--method", metavar="NAME", help="period, tree, root, doubling, even, fraction."),
     ] = ""
     name: Annotated[
         str, typer.Option("--name", metavar="NAME", help="Of the stream; else that of the table.")
@@ -58,12 +77,19 @@ class Declared:
 
 
 @dataclass(frozen=True)
-class Feed:
+class Fed:
     """Where the lines come from, and the clock that closes periods."""
 
     source: Annotated[
-        str, typer.Option("--input", metavar="FILE", help="CSV with a header, or JSON lines; - is stdin.")
+        str,
+        typer.Option(
+            "--input", metavar="FILE", help="- is stdin; or redis://host/stream, nats://host/stream."
+        ),
     ] = "-"
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="NAME", help="lines, arrow or parquet; else as the file is named."),
+    ] = ""
     follow: Annotated[bool, typer.Option("--follow", help="Wait for more lines at the end of the file.")] = (
         False
     )
@@ -85,7 +111,7 @@ class Feed:
 @grouped
 def command(
     declared: Declared,
-    feed: Feed,
+    feed: Fed,
     state: Annotated[
         Path | None,
         typer.Option("--state", metavar="FOLDER", help="As secret as the data; else beside the policy."),
@@ -97,6 +123,8 @@ def command(
 ) -> None:
     """Count rows by period as they come, and print each period when it has closed.
 
+    They come as lines, CSV with a header or JSON; as batches of Arrow or files of Parquet; or from a message broker.
+
     The whole stream is charged once, when it begins. A stream that was stopped or killed goes on with the same noise,
     for nothing, when it is given the same input from its start, with the new lines behind. Periods close by a clock:
     that of this computer with --follow, lines `#tick TIME` with --ticks, and at the end of the input. A row that comes
@@ -107,50 +135,49 @@ def command(
       discreet stream policy.toml --table visits --every day --start 2026-01-01 --periods 365 -e 1 < visits.csv
       discreet stream policy.toml --table visits --start 2026-01-01 --periods 52 --every week --by ward --sum cost \\
         -e 0.5 --input visits.jsonl --follow --json
+      discreet stream policy.toml --table visits --start 2026-01-01 -e 1 --mean cost --window 7 --follow \\
+        --input redis://localhost/visits
       discreet plan --stream 365 --epsilon 1       (the errors of all methods, before)
     """  # noqa: D301
     from discreet.cli.output import say
     from discreet.cli.terminal.standard_streams import see_writable
     from discreet.session.sources.streaming import stream
-    from discreet.streams import Lines
+    from discreet.streams.feeds import open_feed
 
     begin, last = _time(declared.start, "--start"), feed.last()
     see_writable()
     with ExitStack() as stack:
-        file = stack.enter_context(open(feed.source, "rb")) if feed.source != "-" else sys.stdin.buffer
+        made = stack.enter_context(open_feed(feed.source, feed.form, feed.follow, feed.ticks))
         running = stack.enter_context(
             stream(
-                place.policy_file(declared.policy), declared.table, start=begin, periods=declared.periods,
-                epsilon=declared.epsilon, every=declared.every, time=declared.column, by=declared.by,
-                count=declared.count or not declared.sums, sums=declared.sums or (), method=declared.method,
+                place.policy_file(declared.policy), declared.table, start=begin, epsilon=declared.epsilon,
+                periods=declared.periods, delta=declared.delta, every=declared.every, time=declared.column,
+                by=declared.by, count=declared.count or not (declared.sums or declared.means),
+                sums=declared.sums or (), means=declared.means or (), window=declared.window, method=declared.method,
                 name=declared.name, state=state, ledger=ledger, confidence=confidence,
             )
         )  # fmt: skip
         spec, charged = running.spec, running.charged
         say(spec.promise if charged is None else f"{spec.promise} {charged} was charged.")
-        shown = _Shown(spec.group, as_json)
+        read = made(spec)
+        shown = _Shown(spec, as_json)
         if not new:
             for t in range(1, running.closed + 1):
                 shown(running.estimates(t))
-        lines = Lines(file, feed.follow, spec.columns)
-        lines.skip(running.progress.read, running.progress.digest)
-        for t in _clock(running, lines, feed, last):
-            shown(running.close(t, lines))
+        read.skip(running.progress.read, running.progress.digest)
+        for t in _clock(running, read, feed, last):
+            shown(running.close(t, read))
 
 
-def _clock(stream: Stream, lines: Lines, feed: Feed, last: dt.datetime | None) -> Iterator[int]:
-    """Count the lines; yield how many periods have ended, each time that the clock was looked at."""
-    from discreet.streams import TICK, time_of
-
+def _clock(stream: Stream, read: Feed, feed: Fed, last: dt.datetime | None) -> Iterator[int]:
+    """Count the rows; yield how many periods have ended, each time that the clock was looked at."""
     ended = stream.spec.periods.ended
     while True:
-        for line in lines:
-            if feed.ticks and line.startswith(TICK):
-                when = time_of(line[len(TICK) :].decode("utf-8", "replace"))
-                if when is not None:
-                    yield ended(when)
+        for piece in read.pieces():
+            if isinstance(piece, dt.datetime):
+                yield ended(piece)
             else:
-                stream.add(lines.row(line))
+                stream.take(piece)
         if not feed.follow:
             yield ended(last or _now())
             return
@@ -164,8 +191,9 @@ def _clock(stream: Stream, lines: Lines, feed: Feed, last: dt.datetime | None) -
 class _Shown:
     """Prints estimates, a line each."""
 
-    def __init__(self, group: str | None, as_json: bool) -> None:
-        self._group = group
+    def __init__(self, spec: StreamSpec, as_json: bool) -> None:
+        self._group = spec.group
+        self._window = spec.window
         self._as_json = as_json
 
     def __call__(self, estimates: list[Estimate]) -> None:
@@ -181,15 +209,18 @@ class _Shown:
             document[self._group] = estimate.key
         document |= {"measure": estimate.name, "value": estimate.value, "error": estimate.error,
                      "total": estimate.total, "total_error": estimate.total_error}  # fmt: skip
+        if self._window:
+            document["window"] = self._window
         return " ".join(dump(document).split())
 
     def _text(self, estimate: Estimate) -> str:
         from discreet import escaping
 
         key = f"  {escaping.name(estimate.key)}" if self._group is not None else ""
+        total = f"last {self._window:,}" if self._window else "total"
         return (
             f"{estimate.period}{key}  {estimate.name} {estimate.value:,.1f} ± {estimate.error:,.1f}  "
-            f"total {estimate.total:,.1f} ± {estimate.total_error:,.1f}"
+            f"{total} {estimate.total:,.1f} ± {estimate.total_error:,.1f}"
         )
 
 

@@ -11,13 +11,14 @@ from pathlib import Path
 from discreet.errors import InvalidParameter
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.policy import Policy
-from discreet.rational import Number, epsilon_of
+from discreet.rational import Number, decimal, epsilon_of
 from discreet.release.account import DataAccount
 from discreet.release.bill import Bill, billed
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, account_of
 from discreet.session.sources.ledger_place import beside_policy
-from discreet.streams import Periods, Stream, StreamSpec, open_stream, time_of
+from discreet.streams import Asked, Stream, open_stream, time_of
+from discreet.streams import declared as of_policy
 
 
 @contextmanager
@@ -26,13 +27,16 @@ def stream(
     table: str,
     *,
     start: str | dt.datetime,
-    periods: int,
     epsilon: Number,
+    periods: int | None = None,
+    delta: Number = 0,
     every: str = "day",
     time: str = "time",
     by: str | None = None,
     count: bool = True,
     sums: Sequence[str] = (),
+    means: Sequence[str] = (),
+    window: int = 0,
     method: str = "",
     name: str = "",
     state: str | os.PathLike[str] | None = None,
@@ -47,14 +51,18 @@ def stream(
         policy: a TOML file.
         table: the private table that the rows are of.
         start: of the first period, in UTC.
-        periods: how many there are.
         epsilon: of the whole stream.
+        periods: how many there are; None where no last one is known, and then there may be 131,071.
+        delta: of the whole stream; above zero its noise is Gaussian, and else Laplace noise.
         every: `minute`, `hour`, `day`, `week` or `month`.
         time: the column with the time of a row.
         by: a column with public keys, for one number of each group.
         count: whether rows are counted.
         sums: bounded columns to add up.
-        method: `period`, `tree`, `root`, `even` or `fraction`; by default the one with the least predicted error.
+        means: bounded columns of which the mean is wanted.
+        window: totals are of so many periods; 0 for all so far.
+        method: `period`, `tree`, `root`, `doubling`, `even` or `fraction`; by default the one with the least
+            predicted error.
         name: of the stream; by default that of the table.
         state: the folder of its state, as secret as the data; by default beside the policy.
         ledger: where the budget is kept; by default as the policy says.
@@ -67,16 +75,18 @@ def stream(
         LedgerError: the ledger cannot be read or written.
 
     Privacy: `StreamSpec` says of an event or of a unit; epsilon-differentially private for the whole stream, by the
-    Laplace mechanism on the nodes of a strategy (`discreet.streams.strategy`).
+    Laplace mechanism on the nodes of a strategy (`discreet.streams.strategy`); with a delta (epsilon, delta), by the
+    Gaussian mechanism on them.
     """
     path, begin = Path(policy), time_of(start) if isinstance(start, str) else start
     if begin is None:
         raise InvalidParameter("start is no time.", 'Write "2026-01-01" or "2026-01-01T06:00Z".')
     declared = Policy.from_toml(path)
-    spec = StreamSpec.declared(
-        declared, table, time=time, periods=Periods(begin, every, periods), epsilon=epsilon_of(epsilon), name=name,
-        group=by, count=count, sums=tuple(sums), method=method,
+    asked = Asked(
+        time, begin, every, periods, epsilon_of(epsilon), decimal(delta, "delta"), name, by, count, tuple(sums),
+        tuple(means), window, method,
     )  # fmt: skip
+    spec = of_policy(declared, table, asked)
     limit = Loss(declared.budget.epsilon, declared.budget.delta)
     account = Account(account_of(DATA_SET, declared.budget.version), limit, declared.budget.accountant)
     folder = state or path.with_name(f"{path.stem}.stream.{spec.name}")

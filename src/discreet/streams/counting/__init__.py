@@ -1,0 +1,1 @@
+"""Counting rows: one by one, or columns at once, with the same result."""

@@ -1,0 +1,128 @@
+"""Counting: rows one by one, or columns at once, with the same result, by any way that a row comes.
+
+A row counts if its period is open, its key is public, and its unit has room: the first rows of each unit are counted,
+in the order of the input. Where a period was shown its rows cannot be taken back, so no later row can be fairer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from discreet.streams.counting import columns, values
+from discreet.streams.counting.units import digest_of, digests_of
+from discreet.streams.periods import time_of
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from discreet.streams.spec import StreamSpec
+    from discreet.streams.state import Progress
+
+    Integers = npt.NDArray[np.int64]
+    Mask = npt.NDArray[np.bool_]
+
+
+def add(spec: StreamSpec, progress: Progress, row: Mapping[str, Any] | None) -> None:
+    """Count a row; one of a closed period, of no period, of no group or of no unit is dropped."""
+    when = None if row is None else time_of(row.get(spec.time))
+    t = None if when is None else spec.periods.of(when)
+    if row is None or t is None or t <= progress.closed:
+        return
+    group = spec.places.get("" if spec.group is None else values.text_of(row.get(spec.group)))
+    if group is None:
+        return
+    if spec.unit is not None:
+        unit = values.text_of(row.get(spec.unit))
+        if not unit:
+            return
+        digest = digest_of(progress.key, unit)
+        rows = progress.seen.get(digest, 0)
+        if rows >= spec.rows:
+            return
+        progress.seen[digest] = rows + 1
+    for measure in spec.measures:
+        steps = values.steps_of(measure, row.get(measure.column))
+        if steps is not None:
+            for part, added in enumerate(measure.adds(steps)):
+                progress.counts[measure.name][t - 1, part * len(spec.keys) + group] += added
+
+
+def add_all(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
+    """Count rows that come as columns; the same as `add` of each in turn."""
+    size = table.num_rows
+    t = columns.periods_of(_column(table, spec.time), spec.periods)
+    counted = t > progress.closed
+    if spec.group is None:
+        group = np.full(size, spec.places.get("", -1), np.int64)
+    else:
+        group = columns.groups_of(_column(table, spec.group), spec.places)
+    counted &= group >= 0
+    if spec.unit is not None:
+        units, texts = columns.units_of(_column(table, spec.unit))
+        counted &= units >= 0
+        counted[counted] = _first(progress, units[counted], texts, spec.rows)
+    whole = bool(counted.all())
+    t, group = (t, group) if whole else (t[counted], group[counted])
+    for measure in spec.measures:
+        counts = progress.counts[measure.name]
+        flat, width = counts.reshape(-1), counts.shape[1]
+        at = (t - 1) * width + group
+        if not measure.column:
+            _add(flat, at, None)
+            continue
+        steps, known = columns.steps_of(_column(table, measure.column), measure)
+        steps, known = (steps, known) if whole else (steps[counted], known[counted])
+        at, steps = (at, steps) if known.all() else (at[known], steps[known])
+        lo, hi = measure.ends
+        for part, added in enumerate((steps - lo, hi - steps) if measure.mean else (steps,)):
+            _add(flat, at + part * len(spec.keys), added)
+
+
+def _first(progress: Progress, units: Integers, texts: pa.StringArray, most: int) -> Mask:
+    """Which rows are among the first of their units, counting those seen before; and remember them."""
+    many = np.bincount(units, minlength=len(texts))
+    used = np.flatnonzero(many)
+    digests, seen = digests_of(progress.key, texts.take(pa.array(used))), progress.seen
+    before = np.fromiter((seen.get(digest, 0) for digest in digests), np.int64, len(digests))
+    room = np.zeros(len(texts), np.int64)
+    room[used] = np.maximum(0, most - before)
+    taken = np.minimum(room, many)[used]
+    after = (before + taken).tolist()
+    seen.update(zip(digests, after, strict=True))
+    full = many > room
+    if not full.any():
+        return np.ones(len(units), bool)
+    out = room[units] > 0
+    # Only units that are filled up here need the order of their rows.
+    crossing = np.flatnonzero(out & full[units])
+    if crossing.size:
+        own = units[crossing]
+        order = np.argsort(own, kind="stable")
+        ordered = own[order]
+        begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        rank = np.arange(len(own)) - np.repeat(begins, np.diff(np.r_[begins, len(own)]))
+        out[crossing[order]] = rank < room[ordered]
+    return out
+
+
+def _add(flat: Integers, at: Integers, added: Integers | None) -> None:
+    """Add numbers, or ones, at places that may come more than once."""
+    if not at.size:
+        return
+    if added is None:
+        low = int(at.min())
+        span = int(at.max()) - low + 1
+        if span <= 4 * at.size + 1024:
+            flat[low : low + span] += np.bincount(at - low, minlength=span)
+            return
+    np.add.at(flat, at, 1 if added is None else added)
+
+
+def _column(table: pa.Table, name: str) -> pa.ChunkedArray:
+    """A column; one of nothing where there is none."""
+    found = table.schema.get_field_index(name)
+    return pa.chunked_array([pa.nulls(table.num_rows)]) if found < 0 else table.column(found)

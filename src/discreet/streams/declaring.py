@@ -1,0 +1,160 @@
+"""The declarations of a stream, read by a policy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from discreet.accounting.events import neighbours_of
+from discreet.accounting.zcdp import ZCDP
+from discreet.errors import InvalidParameter, PolicyError
+from discreet.release.guarantee import ROW
+from discreet.streams.choice import named, ranked
+from discreet.streams.doubling import UNBOUNDED
+from discreet.streams.measure import STEPS, Measure
+from discreet.streams.periods import Periods
+from discreet.streams.spec import StreamSpec
+
+if TYPE_CHECKING:
+    import datetime as dt
+
+    from discreet.policy import Policy
+
+_COARSEST: Final = 6
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question for a stream.
+
+    Attributes:
+        time: the column with the time of a row.
+        start: of the first period, in UTC.
+        every: the length of a period.
+        periods: how many there are; None where no last one is known.
+        epsilon: of the whole stream.
+        delta: of the whole stream; above zero its noise is Gaussian, and else Laplace noise.
+        name: of the stream; empty for that of the table.
+        group: a column with public keys.
+        count: whether rows are counted.
+        sums: bounded columns that are added up.
+        means: bounded columns of which the mean is wanted.
+        window: totals are of so many periods; 0 for all so far.
+        method: the name of a strategy; empty for the one with the least predicted error.
+    """
+
+    time: str
+    start: dt.datetime
+    every: str
+    periods: int | None
+    epsilon: Fraction
+    delta: Fraction = Fraction(0)
+    name: str = ""
+    group: str | None = None
+    count: bool = True
+    sums: tuple[str, ...] = ()
+    means: tuple[str, ...] = ()
+    window: int = 0
+    method: str = ""
+
+
+def declared(policy: Policy, table: str, asked: Asked) -> StreamSpec:
+    """Read the declarations of a stream by a policy.
+
+    Args:
+        policy: of the steward.
+        table: a private one.
+        asked: the question.
+
+    Raises:
+        PolicyError: the table is not private, or a column has no keys or bounds.
+        InvalidParameter: no strategy has this name, or it is not for so many periods; or the noise would be too wide.
+    """
+    found = policy.tables.get(table)
+    if found is None or found.public:
+        raise PolicyError("The policy declares no private table of this name.", key=f"tables.{table}")
+    if not (asked.count or asked.sums or asked.means):
+        raise PolicyError("The stream has nothing to add up.", "Ask for a count, a sum or a mean.")
+    if found.through:
+        raise PolicyError(
+            "The unit of this table stands in another table, which a stream does not see.",
+            "Name a column of the rows themselves.",
+            key=f"tables.{table}.privacy_unit",
+        )
+    name = asked.name or table
+    if Path(name).name != name:
+        raise PolicyError("The name of the stream is no name of a file.", "Choose a plain one.", key="name")
+    if asked.window < 0 or asked.window > (asked.periods or UNBOUNDED):
+        raise InvalidParameter("The window is longer than the stream.", "Give fewer periods, or 0 for all.")
+    event = found.privacy_unit == ROW
+    rows = 1 if event else int(found.max_rows or 1)
+    neighbours = neighbours_of(policy.neighbours)
+    columns: Mapping[str, object] = found.columns
+    methods = (
+        [asked.method]
+        if asked.method
+        else ranked(asked.periods, asked.epsilon, rows, neighbours, asked.delta, asked.window)
+    )
+    periods = Periods(asked.start, asked.every, asked.periods or UNBOUNDED)
+    named(methods[0], periods.count, bool(asked.delta), asked.window)
+    spec = StreamSpec(
+        name, table, None if event else str(found.privacy_unit), rows, neighbours, asked.time, periods,
+        asked.group, _keys(columns, table, asked.group), _measures(columns, table, asked), methods[0], asked.epsilon,
+        asked.delta, asked.window, asked.periods is None,
+    )  # fmt: skip
+    if asked.delta:
+        ZCDP.bought(spec.loss)  # raises where that is the cause
+    return _drawable(spec, methods)
+
+
+def _drawable(spec: StreamSpec, methods: Sequence[str]) -> StreamSpec:
+    """The stream by the first of some methods, on the finest grid, whose noise can be drawn.
+
+    Raises:
+        InvalidParameter: there is none.
+    """
+    for method in methods:
+        for bits in range(STEPS, _COARSEST, -2):
+            measures = tuple(replace(one, bits=bits) for one in spec.measures)
+            made = replace(spec, measures=measures, method=method)
+            try:
+                for measure in made.measures:
+                    made.mechanism(measure)
+            except InvalidParameter:
+                continue
+            return made
+    raise InvalidParameter(
+        "The noise of this stream cannot be drawn: it is too wide, or too narrow.",
+        "Take fewer rows of a unit, another epsilon, or the method tree.",
+    )
+
+
+def _keys(columns: Mapping[str, object], table: str, group: str | None) -> tuple[str, ...]:
+    if group is None:
+        return ("",)
+    found = getattr(columns.get(group), "keys", None)
+    if not isinstance(found, tuple):
+        raise PolicyError(
+            "This column has no list of public keys.",
+            'Write keys = ["A", "B"].',
+            key=f"tables.{table}.columns.{group}",
+        )
+    return tuple(map(str, found))
+
+
+def _measures(columns: Mapping[str, object], table: str, asked: Asked) -> tuple[Measure, ...]:
+    out = [Measure()] * asked.count
+    for mean, names in ((False, asked.sums), (True, asked.means)):
+        for column in names:
+            bounds = getattr(columns.get(column), "bounds", None)
+            if bounds is None or not all(isinstance(end, Fraction) for end in bounds):
+                raise PolicyError(
+                    "This column has no bounds that are numbers.",
+                    "Write bounds = [0, 100].",
+                    key=f"tables.{table}.columns.{column}",
+                )
+            out.append(Measure(f"{'mean' if mean else 'sum'}_{column}", column, bounds[0], bounds[1], mean))
+    return tuple(out)

@@ -1,0 +1,117 @@
+"""The feed of a stream, by the name of its input and by its format."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, Protocol
+from urllib.parse import urlsplit
+
+from discreet.errors import StreamError
+from discreet.streams.feeds.arrow import ArrowFeed
+from discreet.streams.feeds.broker import Broker, BrokerFeed
+from discreet.streams.feeds.parquet import ParquetFeed
+from discreet.streams.feeds.text import Piece, TextFeed
+
+if TYPE_CHECKING:
+    from discreet.streams.spec import StreamSpec
+
+FORMATS: Final = ("lines", "arrow", "parquet")
+_ENDINGS: Final = {
+    ".arrow": "arrow",
+    ".arrows": "arrow",
+    ".ipc": "arrow",
+    ".feather": "arrow",
+    ".parquet": "parquet",
+}
+
+
+class Feed(Protocol):
+    """Rows that come in pieces, and the place behind the last one.
+
+    Attributes:
+        read: how much was read.
+        digest: the place.
+    """
+
+    read: int
+
+    @property
+    def digest(self) -> str:
+        """The place, or a hash of the input up to it."""
+
+    def skip(self, read: int, digest: str) -> None:
+        """Go to the place up to which rows were counted before."""
+
+    def pieces(self) -> Iterator[Piece]:
+        """The pieces that are there."""
+
+
+@contextmanager
+def open_feed(
+    source: str, form: str = "", follow: bool = False, ticks: bool = False
+) -> Iterator[Callable[[StreamSpec], Feed]]:
+    """Open an input, before a stream that reads it is charged; the result makes the feed of that stream.
+
+    Args:
+        source: a file, a folder of Parquet, `-` for stdin, or the address of a broker.
+        form: `lines`, of CSV with a header or of JSON; `arrow`, IPC; `parquet`; by default as the file is named.
+        follow: whether the end of the input is not the end.
+        ticks: whether lines `#tick TIME` name times.
+
+    Raises:
+        StreamError: no such format, or ticks in another one than lines, or the broker does not answer.
+        OSError: the file cannot be opened.
+    """
+    at_broker = "://" in source
+    folder = source != "-" and not at_broker and Path(source).is_dir()
+    form = form or ("parquet" if folder else _ENDINGS.get(Path(source).suffix.lower(), "lines"))
+    if form not in FORMATS:
+        raise StreamError(f"No format has the name {form}.", f"Choose from {', '.join(FORMATS)}.")
+    if ticks and (form != "lines" or at_broker):
+        raise StreamError("Only lines have ticks.", "Leave out --ticks, or give lines.")
+    with ExitStack() as stack:
+        if at_broker:
+            broker = broker_of(source)
+            stack.callback(broker.close)
+            yield lambda spec: BrokerFeed(broker, spec.columns)
+            return
+        if form == "parquet" and folder:
+            yield lambda spec: ParquetFeed(Path(source), spec.columns)
+            return
+        file = sys.stdin.buffer if source == "-" else stack.enter_context(open(source, "rb"))
+        yield lambda spec: _of(file, spec, form, follow, ticks)
+
+
+def _of(file: IO[bytes], spec: StreamSpec, form: str, follow: bool, ticks: bool) -> Feed:
+    if form == "arrow":
+        return ArrowFeed(file, follow, spec.columns)
+    if form == "parquet":
+        return ParquetFeed(file, spec.columns)
+    return TextFeed(file, follow, spec.columns, ticks, [one.column for one in spec.measures if one.column])
+
+
+def broker_of(url: str) -> Broker:
+    """The broker of an address: `redis://host/stream`, `nats://host/stream` or `kafka://host/topic`.
+
+    Raises:
+        StreamError: there is no such kind, the client is not installed, or the broker does not answer.
+    """
+    where = urlsplit(url)
+    if not where.hostname or not where.path.strip("/"):
+        raise StreamError("The address names no host or no stream.", "Write redis://host/stream.")
+    if where.scheme in ("redis", "rediss"):
+        from discreet.streams.feeds.redis import RedisLog
+
+        return RedisLog(where)
+    if where.scheme == "nats":
+        from discreet.streams.feeds.nats import NatsLog
+
+        return NatsLog(where)
+    if where.scheme == "kafka":
+        from discreet.streams.feeds.kafka import KafkaLog
+
+        return KafkaLog(where)
+    raise StreamError("No broker is known of this kind.", "Write redis://, nats:// or kafka://.")
