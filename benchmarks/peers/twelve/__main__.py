@@ -1,8 +1,8 @@
 """Twelve questions to everybody: errors beside ours, saved; exit 1 where ours is the greater one.
 
-    python -m benchmarks.peers.twelve                        # everybody, all cases
-    python -m benchmarks.peers.twelve ours tumult -c user    # those only; what was saved of the others stays
-    python -m benchmarks.peers.twelve none                   # the tables of what was saved
+python -m benchmarks.peers.twelve                        # everybody, all cases
+python -m benchmarks.peers.twelve ours tumult -c user    # those only; what was saved of the others stays
+python -m benchmarks.peers.twelve none                   # the tables of what was saved
 """
 
 from __future__ import annotations
@@ -36,7 +36,13 @@ def main() -> int:
     cases = data.cases(HOME / "data")
     began = time.monotonic()
     RESULTS.mkdir(parents=True, exist_ok=True)
-    options = ["--seconds", given.seconds, "--least", given.least, *(["--only", given.only] if given.only else [])]
+    options = [
+        "--seconds",
+        given.seconds,
+        "--least",
+        given.least,
+        *(["--only", given.only] if given.only else []),
+    ]
     for name, path in cases.items():
         exact = truth.of(path)
         for asked in ASKED:
@@ -66,7 +72,8 @@ def one(asked: Asked, name: str, path: Path, exact: truth.Truth, options: list[s
         kept = ask(asked, python, path, exact, options, lambda n: status.update(f"{label}: {n // 2} answers"))
     runs = sum(len(told) for told in kept.squares.values())
     words.print(
-        f"{label}: {runs} answers in {time.monotonic() - start:.0f} s; {kept.cannot or 'all'}", highlight=False
+        f"{label}: {runs} answers in {time.monotonic() - start:.0f} s; {kept.cannot or 'all'}",
+        highlight=False,
     )
     return kept
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from benchmarks.peers.environments import ROOT
 from benchmarks.peers.twelve.asked import Case
 
-PEOPLE, KEPT = 9_000, 3
-PLACES, DAYS, CODES = 20, 365, 400
+PEOPLE, KEPT = 27_000, 3
+PLACES, DAYS, CODES = 80, 365, 1_200
 MANY_PEOPLE, MANY_PLACES, GROUPS = 2_000, 200, 50
 LOW, HIGH = 0.0, 1_000.0
 EPSILON, DELTA = 1.0, 1e-6
@@ -26,11 +26,13 @@ CENSUS = "shared/data/PUMS5extract10000.csv"
 
 def cases(folder: Path) -> dict[str, Path]:
     """Write the tables, and by name a JSON file that describes each."""
+    folder = folder / f"twelve-{PEOPLE}-{PLACES}-{CODES}"
     folder.mkdir(parents=True, exist_ok=True)
     visits, many = folder / "twelve.parquet", folder / "many.parquet"
     rng = np.random.default_rng(11)
-    _visits(visits, rng)
-    _several(many, rng)
+    if not many.exists():  # else another process may be reading it
+        _visits(visits, rng)
+        _several(many, rng)
     public = {"places": list(range(1, PLACES + 1)), "sexes": [1, 2], "days": list(range(1, DAYS + 1))}
     privacy = {"epsilon": EPSILON, "delta": DELTA, "longest": 4_000}
     bounds = {"low": LOW, "high": HIGH}
@@ -43,7 +45,8 @@ def cases(folder: Path) -> dict[str, Path]:
     }  # fmt: skip
     if (source := _census()) is not None:
         path = folder / "census.parquet"
-        _write_census(source, path)
+        if not path.exists():
+            _write_census(source, path)
         found["census"] = Case(
             str(path), "row", 1, places=list(range(1, 17)), sexes=[0, 1], days=list(range(18, 96)),
             low=0.0, high=500_000.0, **privacy,
@@ -57,7 +60,7 @@ def _visits(path: Path, rng: np.random.Generator) -> None:
     """People with one to three visits, in different places, on different days, with different codes.
 
     So every way to bound the rows of a person keeps all of them, and an error is noise and nothing else. Places have
-    some 500 to 1,600 rows, codes a few to a few hundred, days follow a season, and amounts are lognormal.
+    some 350 to 1,050 rows, codes a few to some thousands, days follow a season, and amounts are lognormal.
     """
     held = rng.integers(1, KEPT + 1, PEOPLE)
     person = np.repeat(np.arange(PEOPLE), held)

@@ -26,7 +26,21 @@ def prepare(case: Case) -> Asks:
     """Load the arrays."""
     if case.user:
         return dict.fromkeys(
-            "count sum mean variance median ninetieth two_way unknown distinct many running top".split(), NO_USERS
+            [
+                "count",
+                "sum",
+                "mean",
+                "variance",
+                "median",
+                "ninetieth",
+                "two_way",
+                "unknown",
+                "distinct",
+                "many",
+                "running",
+                "top",
+            ],
+            NO_USERS,
         )
     table = pq.read_table(case.path)
     place, amount = table["place"].to_numpy(), table["amount"].to_numpy()

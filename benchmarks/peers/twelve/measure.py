@@ -51,7 +51,12 @@ ASKED = (
     Asked("tumult", "Tumult Analytics", "tumult", "tumult"),
     Asked("diffprivlib", "diffprivlib", "diffprivlib", "diffprivlib"),
     Asked(
-        "diffprivlib-sizes", "diffprivlib, sizes of places public", "diffprivlib", "diffprivlib", (("SIZES", "1"),), False
+        "diffprivlib-sizes",
+        "diffprivlib, sizes of places public",
+        "diffprivlib",
+        "diffprivlib",
+        (("SIZES", "1"),),
+        False,
     ),
     Asked("ours-intervals", "discreet, with intervals", "ours", None, (("INTERVALS", "1"),), False),
 )
@@ -64,7 +69,7 @@ class Kept:
     Attributes:
         versions: of its packages.
         seconds: by question, those of each answer but the first.
-        squares: by line of the table, a mean squared error of each part (second index) of each answer (first).
+        squares: by line of the table, a mean squared error of each part (second index) of what is independent (first).
         cannot: by question, why there is no answer.
     """
 
@@ -87,15 +92,17 @@ def read(lines: Sequence[str], truth: Truth, otherwise: str) -> Kept:
             question = line["question"]
             if line["seconds"] is not None:
                 kept.seconds.setdefault(question, []).append(line["seconds"])
-            for name, parts in truth.errors(question, line).items():
-                kept.squares.setdefault(name, []).append(parts)
+            for name, found in truth.errors(question, line).items():
+                kept.squares.setdefault(name, []).extend(found)
     kept.cannot = {question: why for question, why in kept.cannot.items() if why != NOT_ASKED}
     if not told:
         kept.cannot["all"] = otherwise
     return kept
 
 
-def ask(asked: Asked, python: Path, case: Path, truth: Truth, options: Sequence[str], told: Callable[[int], None]) -> Kept:
+def ask(
+    asked: Asked, python: Path, case: Path, truth: Truth, options: Sequence[str], told: Callable[[int], None]
+) -> Kept:
     """Run a script over a case; where it fails or takes longer than the limit, what it said until then counts."""
     command = [str(python), "-m", f"benchmarks.peers.twelve.{asked.script}", str(case), *options]
     lines, words = said(command, asked.settings, LIMIT, told)
@@ -109,7 +116,7 @@ class Error:
     Attributes:
         rms: itself; over several parts their geometric mean.
         relative: its standard error over itself.
-        runs: answers it was taken from.
+        runs: how many independent errors it was taken from.
     """
 
     rms: float
@@ -127,9 +134,8 @@ class Error:
 def error(squares: Sequence[Sequence[float]]) -> Error:
     """The error of a line.
 
-    The errors within an answer may depend on each other, as those of a running total do. So answers are what is
-    independent: the logarithm of the error changes by its influence, the mean over the parts of square / (2 mean
-    square), whose spread over the answers is the standard error (the delta method).
+    One that is independent changes the logarithm of the error by its influence, the mean over the parts of square / (2
+    mean square), whose spread is the standard error (the delta method).
     """
     table = np.asarray(squares, np.float64)
     means = table.mean(0)

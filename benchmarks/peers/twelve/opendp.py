@@ -31,8 +31,16 @@ class Queries:
             amount = pl.col("amount").clip(case.low, case.high)
             self.rows = self.rows.with_columns(centred=amount - middle, square=(amount - middle) ** 2)
 
-    def ask(self, columns: list[str], keys: list[tuple] | None, values: list, **loss: float) -> pl.DataFrame:
-        """Some aggregates by public or unknown keys."""
+    def ask(
+        self,
+        columns: list[str],
+        keys: list[tuple] | None,
+        values: list,
+        *,
+        in_groups: bool = False,
+        **loss: float,
+    ) -> pl.DataFrame:
+        """Some aggregates by public or unknown keys; a person's rows are bounded together, or in groups."""
         case = self.case
         identifier = {"identifier": pl.col("person")} if case.user else {}
         context = dp.Context.compositor(
@@ -42,15 +50,20 @@ class Queries:
             split_evenly_over=1,
             margins=[
                 dp.polars.Margin(
-                    by=columns, max_length=case.longest, **({"max_groups": len(keys)} if keys is not None else {})
+                    by=columns,
+                    max_length=case.longest,
+                    **({"max_groups": len(keys)} if keys is not None else {}),
                 )
             ],
         )
         query = context.query()
         if case.user:
-            # It names a column twice with the default, a sample; nobody here has more groups than are kept.
-            query = query.truncate_per_group(1, by=columns)
-            query = query.truncate_num_groups(self.kept, by=columns, keep="first")
+            # Bounding groups keeps one fewer than it is told in this version, so it is asked for where it gains alone.
+            if in_groups:
+                query = query.truncate_per_group(1, by=columns)
+                query = query.truncate_num_groups(self.kept, by=columns, keep="first")
+            else:
+                query = query.truncate_per_group(self.kept)
         query = query.group_by(*columns).agg(*values)
         if keys is not None:
             frame = pl.DataFrame(keys, schema=dict.fromkeys(columns, pl.Int64), orient="row")
@@ -92,7 +105,7 @@ def prepare(case: Case) -> Asks:
         return dict(queries.ask(["day"], day_keys, [count]).iter_rows())
 
     def unknown() -> Answer:
-        told = queries.ask(["code"], None, [count], epsilon=case.epsilon, delta=case.delta)
+        told = queries.ask(["code"], None, [count], in_groups=True, epsilon=case.epsilon, delta=case.delta)
         return found(dict(told.iter_rows()))
 
     asks: Asks = {
@@ -105,7 +118,9 @@ def prepare(case: Case) -> Asks:
         "two_way": two_way,
         "unknown": unknown,
         "distinct": places([pl.col("person").dp.n_unique().alias("v")], lambda row: row["v"]),
-        "running": (lambda: running(days(), case.days)) if os.environ.get("OPENDP_DAYS") else _tree(case, queries),
+        "running": (lambda: running(days(), case.days))
+        if os.environ.get("OPENDP_DAYS")
+        else _tree(case, queries),
         "top": lambda: top(days()),
     }
     if case.many:
@@ -113,7 +128,9 @@ def prepare(case: Case) -> Asks:
         groups = list(range(1, case.many_places + 1))
         keys = [(group,) for group in groups]
         rho = _rho(case)
-        asks["many"] = lambda: by(dict(many.ask(["place"], keys, [count], rho=rho).iter_rows()), groups)
+        asks["many"] = lambda: by(
+            dict(many.ask(["place"], keys, [count], in_groups=True, rho=rho).iter_rows()), groups
+        )
     return {"running": asks["running"]} if os.environ.get("OPENDP_DAYS") else asks
 
 

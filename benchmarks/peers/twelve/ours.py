@@ -67,10 +67,14 @@ class Answers:
 
     def other(self, name: str) -> Answer:
         """The rest."""
-        question = OTHERS[name].replace("CUBE (place, sex)", "place, sex" if os.environ.get("CELLS") else "CUBE (place, sex)")
+        question = OTHERS[name].replace(
+            "CUBE (place, sex)", "place, sex" if os.environ.get("CELLS") else "CUBE (place, sex)"
+        )
         told = self.ask(question, **({"delta": self.case.delta} if name == "unknown" else {}))
         if name == "two_way" and os.environ.get("CELLS"):
-            return totals(dict(zip(zip(told["place"], told["sex"], strict=True), told["v"], strict=True)), self.case)
+            return totals(
+                dict(zip(zip(told["place"], told["sex"], strict=True), told["v"], strict=True)), self.case
+            )
         if name == "two_way":
             keys = [(place, sex) for place in self.case.places for sex in self.case.sexes]
             keys += [(place, None) for place in self.case.places]

@@ -33,7 +33,9 @@ class Engine:
     def __init__(self, case: Case, rows: Rows) -> None:
         self.case, self.rows = case, rows
 
-    def ask(self, metric: pdp.Metric, key: Key, public: list[object] | None, delta: float = 0.0, **more: object) -> dict:
+    def ask(
+        self, metric: pdp.Metric, key: Key, public: list[object] | None, delta: float = 0.0, **more: object
+    ) -> dict:
         """One metric by partition."""
         case = self.case
         kept = int(more.pop("kept", case.kept if case.user else 1))

@@ -22,7 +22,9 @@ NO_USE = 1e-12
 class Reader:
     """One question's reader."""
 
-    def __init__(self, case: Case, rows: pd.DataFrame, question: str, *, kept: int, delta: float = 0.0) -> None:
+    def __init__(
+        self, case: Case, rows: pd.DataFrame, question: str, *, kept: int, delta: float = 0.0
+    ) -> None:
         self.case, self.rows, self.question, self.kept, self.delta = case, rows, question, kept, delta
         self.reader: object = None
 
@@ -55,7 +57,10 @@ class Reader:
             for _ in range(6):  # its cost grows almost in proportion
                 self.reader = self.made(epsilon, share, mechanism)
                 spent, used = self.reader.get_privacy_cost(self.question)
-                epsilon, share = epsilon * wanted / spent, share * (delta / used if self.delta and used else 1)
+                epsilon, share = (
+                    epsilon * wanted / spent,
+                    share * (delta / used if self.delta and used else 1),
+                )
             assert abs(spent - wanted) < 1e-6, f"one answer costs {spent}"
             assert not self.delta or used <= delta * 1.0001, f"one answer costs a delta of {used}"
         told = self.reader.execute(self.question)[1:]

@@ -59,7 +59,10 @@ def tables(results: Results) -> Iterator[tuple[str, Rows]]:
             found = errors(of, line)
             if OURS.name in found:
                 ours = found[OURS.name]
-                cells = [_times(found[column], ours) if column in found else _why(of, column, question) for column in COLUMNS]
+                cells = [
+                    _times(found[column], ours) if column in found else _why(of, column, question)
+                    for column in COLUMNS
+                ]
                 rows.append([name, f"{ours.rms:.3g} ± {ours.rms * ours.relative:.1g}", *cells])
         if len(rows) > 1:
             yield f"{title}: errors, those of others in times ours", rows
@@ -67,7 +70,9 @@ def tables(results: Results) -> Iterator[tuple[str, Rows]]:
         of = results.get(case, {})
         rows = [["", "discreet", *COLUMNS]]
         for question in dict.fromkeys(question for _, question in LINES.values()):
-            took = {asked.name: seconds(of[asked.key], question) for asked in reversed(ASKED) if asked.key in of}
+            took = {
+                asked.name: seconds(of[asked.key], question) for asked in reversed(ASKED) if asked.key in of
+            }
             if took.get(OURS.name):
                 rows.append([question, *(_seconds(took.get(name)) for name in (OURS.name, *COLUMNS))])
         if len(rows) > 1:
@@ -112,13 +117,17 @@ def reasons(results: Results) -> Iterator[str]:
         told: dict[str, list[str]] = {}
         keys = [asked.key for asked in ASKED if asked.name == name]
         for case in CASES:
-            answered = {question for key in keys for question in results.get(case, {}).get(key, Kept()).seconds}
+            answered = {
+                question for key in keys for question in results.get(case, {}).get(key, Kept()).seconds
+            }
             for key in keys:
                 for question, why in results.get(case, {}).get(key, Kept()).cannot.items():
                     if question not in answered:
                         told.setdefault(why, []).append(f"{question} ({case})")
         for why, where in told.items():
-            shown = ", ".join(where) if len(where) < 10 else f"{len(where)} questions of {where[-1].split()[-1]}"
+            shown = (
+                ", ".join(where) if len(where) < 10 else f"{len(where)} questions of {where[-1].split()[-1]}"
+            )
             yield f"{name}: no {shown}: {why}"
 
 

@@ -55,8 +55,11 @@ class Truth:
         self.days = {day: days.get(day, 0.0) for day in case.days}
         self.many = table("place", "count(*)", case.many) if case.many else {}
 
-    def errors(self, question: str, told: Told) -> dict[str, list[float]]:
-        """For each line of the table that a question fills: the mean squared error of each part of an answer."""
+    def errors(self, question: str, told: Told) -> dict[str, list[list[float]]]:
+        """For each line of the table that a question fills: mean squared errors, by what is independent and by part.
+
+        The errors of places are independent, each by itself; those of a table or a running total are taken together.
+        """
         values = np.asarray(told["values"], np.float64)
         if question in self.plain:
             # What the bounds imply is free for everybody: a mean lies within, a variance below that of both ends.
@@ -64,25 +67,23 @@ class Truth:
                 half = (self.case.high - self.case.low) / 2
                 low, high = (self.case.low, self.case.high) if question == "mean" else (0.0, half * half)
                 values = np.nan_to_num(values, nan=low).clip(low, high)
-            return {question: [_mean_square(values - self.plain[question])]}
+            return {question: _each(values - self.plain[question])}
         if question in QUANTILES:
-            return {question: [_mean_square(self._ranks(values, QUANTILES[question]))]}
+            return {question: _each(self._ranks(values, QUANTILES[question]))}
+        if question == "many":
+            return {"many": _each(values - np.array([self.many[at] for at in sorted(self.many)]))}
         if question == "two_way":
             ends = np.cumsum([part.size for part in self.tables])[:-1]
-            parts = [
-                _mean_square(found - exact)
-                for found, exact in zip(np.split(values, ends), self.tables, strict=True)
-            ]
-            return {"two_way": parts, "two_way_all": [_mean_square(values - np.concatenate(self.tables))]}
+            found = zip(np.split(values, ends), self.tables, strict=True)
+            parts = [_mean_square(one - exact) for one, exact in found]
+            return {"two_way": [parts], "two_way_all": [[_mean_square(values - np.concatenate(self.tables))]]}
         if question == "unknown":
             shown = dict(zip(told["keys"], values, strict=True))
-            return {
-                "unknown": [_mean_square(np.array([shown.get(code, 0.0) - n for code, n in self.codes.items()]))]
-            }
-        if question == "many":
-            return {"many": [_mean_square(values - np.array([self.many[at] for at in sorted(self.many)]))]}
+            off = np.array([shown.get(code, 0.0) - n for code, n in self.codes.items()])
+            return {"unknown": [[_mean_square(off)]]}
         if question == "running":
-            return {"running": [_mean_square(values - np.cumsum([self.days[day] for day in self.case.days]))]}
+            exact = np.cumsum([self.days[day] for day in self.case.days])
+            return {"running": [[_mean_square(values - exact)]]}
         return self._top(told)
 
     def _ranks(self, values: Floats, q: float) -> Floats:
@@ -94,17 +95,26 @@ class Truth:
             found.append(max(0.0, below - rank, rank - until))
         return np.array(found)
 
-    def _top(self, told: Told) -> dict[str, list[float]]:
+    def _top(self, told: Told) -> dict[str, list[list[float]]]:
         chosen = np.array([self.days[int(day)] for day in told["keys"]])
         best = np.sort(np.array(list(self.days.values())))[-TOP:]
         lost = (best.sum() - chosen.sum()) / TOP
-        return {"top": [float(lost) ** 2], "top_counts": [_mean_square(np.asarray(told["values"]) - chosen)]}
+        return {
+            "top": [[float(lost) ** 2]],
+            "top_counts": [[_mean_square(np.asarray(told["values"]) - chosen)]],
+        }
 
 
 def table_lists(connection: duckdb.DuckDBPyConnection, path: str) -> dict[int, Floats]:
     """The amounts by place."""
-    rows = connection.execute("SELECT place, list(amount) FROM read_parquet(?) GROUP BY place", [path]).fetchall()
+    rows = connection.execute(
+        "SELECT place, list(amount) FROM read_parquet(?) GROUP BY place", [path]
+    ).fetchall()
     return {place: np.array(values, np.float64) for place, values in rows}
+
+
+def _each(errors: Floats) -> list[list[float]]:
+    return [[float(one)] for one in np.square(errors)]
 
 
 def _mean_square(errors: Floats) -> float:

@@ -65,7 +65,9 @@ class Asked:
         """The rows, a person's bounded to so many groups of a column, one in each."""
         visits = QueryBuilder("visits")
         if self.case.user:
-            visits = visits.enforce(MaxGroupsPerID(column, self.kept)).enforce(MaxRowsPerGroupPerID(column, 1))
+            visits = visits.enforce(MaxGroupsPerID(column, self.kept)).enforce(
+                MaxRowsPerGroupPerID(column, 1)
+            )
         return visits
 
     def ask(self, query: object, budget: PrivacyBudget) -> dict:
@@ -126,7 +128,11 @@ def _rho(case: Case) -> float:
 
     def log_delta(rho: float) -> float:
         def at(alpha: float) -> float:
-            return (alpha - 1) * (alpha * rho - case.epsilon) + alpha * math.log1p(-1 / alpha) - math.log(alpha - 1)
+            return (
+                (alpha - 1) * (alpha * rho - case.epsilon)
+                + alpha * math.log1p(-1 / alpha)
+                - math.log(alpha - 1)
+            )
 
         return min(at(1 + 10 ** (k / 500)) for k in range(-500, 2000))
 
