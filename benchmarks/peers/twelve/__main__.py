@@ -8,10 +8,8 @@ python -m benchmarks.peers.twelve none                   # the tables of what wa
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
-from dataclasses import asdict
 from pathlib import Path
 
 from rich.console import Console
@@ -19,8 +17,8 @@ from rich.console import Console
 from benchmarks.peers.environments import HOME, CannotInstall, python_of
 from benchmarks.peers.twelve import data, table, truth
 from benchmarks.peers.twelve.measure import ASKED, Asked, Kept, ask
+from benchmarks.peers.twelve.saved import RESULTS, everything, save
 
-RESULTS = Path(__file__).parents[2] / "results" / "twelve"
 words = Console(stderr=True)
 
 
@@ -48,7 +46,7 @@ def main() -> int:
         for asked in ASKED:
             if (not given.names or asked.key in given.names) and given.case in ("", name):
                 save(name, asked, one(asked, name, path, exact, options))
-    results = {name: {asked.key: saved(name, asked) for asked in ASKED} for name in cases}
+    results = everything()
     console = Console(width=None if sys.stdout.isatty() else 170)
     for title, rows in table.tables(results):
         console.print(table.rich(title, rows))
@@ -76,25 +74,6 @@ def one(asked: Asked, name: str, path: Path, exact: truth.Truth, options: list[s
         highlight=False,
     )
     return kept
-
-
-def save(case: str, asked: Asked, kept: Kept) -> None:
-    """Write what was told; questions that were not asked now keep what was saved before."""
-    before = saved(case, asked)
-    for part in ("versions", "seconds", "squares"):
-        setattr(kept, part, getattr(before, part) | getattr(kept, part))
-    kept.cannot = {
-        question: why
-        for question, why in (before.cannot | kept.cannot).items()
-        if question in kept.cannot or question not in kept.squares
-    }
-    (RESULTS / f"{asked.key}-{case}.json").write_text(json.dumps(asdict(kept)), "utf-8")
-
-
-def saved(case: str, asked: Asked) -> Kept:
-    """What was saved; empty where nothing was."""
-    path = RESULTS / f"{asked.key}-{case}.json"
-    return Kept(**json.loads(path.read_text("utf-8"))) if path.exists() else Kept()
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any
 
 TOP = 5
 NOT_ASKED = "it is not asked"
@@ -81,7 +82,7 @@ class Case:
 
 
 Table = Mapping[int, float]
-Answer = Mapping[str, object]
+Answer = Mapping[str, Any]
 Asks = dict[str, "Callable[[], Answer] | str"]
 """By question: a function that answers once, or why there is none."""
 

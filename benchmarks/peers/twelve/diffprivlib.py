@@ -5,6 +5,7 @@ missing one: they hide less than all others here are asked to, and `SIZES=1` ask
 those of everybody: sums and counts with shares of epsilon, divided by hand. It has no people with several rows.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 import os
@@ -15,7 +16,7 @@ import numpy as np
 import pyarrow.parquet as pq
 from diffprivlib import tools
 
-from benchmarks.peers.twelve.asked import Answer, Asks, Case, by, main, running, top, totals
+from benchmarks.peers.twelve.asked import QUESTIONS, Answer, Asks, Case, by, main, running, top, totals
 
 NO_USERS = "it protects one row and bounds no one's contributions"
 NO_DELTA = "it has no groups that are found for a delta"
@@ -25,23 +26,7 @@ Array = np.ndarray
 def prepare(case: Case) -> Asks:
     """Load the arrays."""
     if case.user:
-        return dict.fromkeys(
-            [
-                "count",
-                "sum",
-                "mean",
-                "variance",
-                "median",
-                "ninetieth",
-                "two_way",
-                "unknown",
-                "distinct",
-                "many",
-                "running",
-                "top",
-            ],
-            NO_USERS,
-        )
+        return dict.fromkeys(QUESTIONS, NO_USERS)
     table = pq.read_table(case.path)
     place, amount = table["place"].to_numpy(), table["amount"].to_numpy()
     parts = {at: amount[place == at] for at in case.places}

@@ -7,6 +7,7 @@ that it recommends; where that errs more than sums of the counts of days, `OPEND
 are unknown are found by its threshold. A person in many groups has Gaussian noise by zCDP.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 import os

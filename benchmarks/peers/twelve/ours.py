@@ -5,6 +5,7 @@ The totals of the two-way table are asked beside its cells; `CELLS=1` asks for t
 everybody else has to.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 import os

@@ -5,6 +5,7 @@ User unit: a person has one row in each of as many groups as rows are kept. Coun
 groups have its Gaussian noise. Totals and running totals are sums of its counts.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -5,6 +5,7 @@ everybody pays. Public groups need no threshold (`censor_dims` is off) and use n
 are censored by it. A person in many groups has Gaussian noise there, which is set by kind of statistic.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -5,6 +5,7 @@ Its own mean and variance are taken as they are. Unknown codes are found with ha
 epsilon and delta buy. Totals and running totals are sums of its counts. Every answer has a session of its own.
 """
 
+# mypy: ignore-errors
 from __future__ import annotations
 
 import math

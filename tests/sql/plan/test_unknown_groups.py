@@ -9,8 +9,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.sql.plan import reading
 from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
+from discreet.sql.plan.unknown_groups import once_each
 
 QUESTION = "SELECT code, COUNT(*) AS n FROM visits GROUP BY code"
 ROWS = pa.table({"person": [at // 3 for at in range(6000)], "code": [at % 7 for at in range(6000)]})
@@ -67,7 +67,8 @@ def test_the_numbers_are_those_of_units() -> None:
 
 def test_a_reading_that_takes_rows_for_units_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: the limit is passed over, so that several rows of a person are one."""
-    original = reading.once_each
-    monkeypatch.setattr(reading, "once_each", lambda chosen, release, _: original(chosen, release, 1))
+    monkeypatch.setattr(
+        "discreet.sql.plan.reading.once_each", lambda chosen, release, _: once_each(chosen, release, 1)
+    )
     with pytest.raises(AssertionError):
         test_one_row_in_a_group_is_one_unit_so_that_the_count_finds_the_groups()
