@@ -3,7 +3,7 @@
 Four graphs: the karate club and the characters of a novel (networkx), and two whose degrees have heavy tails, of about
 10^4 and 10^6 edges. Of each the median error of whole answers at epsilon 1, over `RUNS` draws, with the fifth of
 epsilon that the bound of the interval takes; the naive way is Laplace noise of scale n - 2, whose median is exact. No
-public library that could be installed counts triangles privately.
+public library that we know of and could install counts triangles privately.
 """
 
 from __future__ import annotations

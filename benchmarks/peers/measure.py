@@ -84,7 +84,15 @@ def ask(
 ) -> Answers:
     """Run the script of a peer; where it fails or takes longer than the limit, what it said until then counts."""
     command = [str(python), "-m", f"benchmarks.peers.{peer.script}", str(path), unit, *options]
-    environment = {**os.environ, **dict(peer.settings), "PYTHONPATH": str(ROOT)}
+    lines, words = said(command, peer.settings, LIMIT, told)
+    return read(lines, f"no answer: {words}")
+
+
+def said(
+    command: Sequence[str], settings: Sequence[tuple[str, str]], limit: float, told: Callable[[int], None]
+) -> tuple[list[str], str]:
+    """The lines of a script's stdout until it ended or was ended, and the last word of its stderr."""
+    environment = {**os.environ, **dict(settings), "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}
     lines: list[str] = []
     with tempfile.TemporaryFile("w+", encoding="utf-8") as words, tempfile.TemporaryDirectory() as folder:
         running = subprocess.Popen(
@@ -93,7 +101,7 @@ def ask(
         )  # fmt: skip
         assert running.stdout is not None
         # The whole group, since Spark has children of its own.
-        timer = Timer(LIMIT, os.killpg, (running.pid, signal.SIGKILL))
+        timer = Timer(limit, os.killpg, (running.pid, signal.SIGKILL))
         timer.start()
         try:
             for line in running.stdout:
@@ -107,7 +115,7 @@ def ask(
             running.stdout.close()
             running.wait()
         words.seek(0)
-        return read(lines, f"no answer: {last_word(words.read())}")
+        return lines, last_word(words.read())
 
 
 def read(lines: Sequence[str], otherwise: str) -> Answers:

@@ -9,13 +9,25 @@ PAGE = ROOT / "docs" / "peers.md"
 BEGIN, END = "<!-- measured -->\n", "<!-- end of what was measured -->\n"
 
 
-def filled(page: str, measured: str) -> str:
+TWELVE, END_OF_TWELVE = "<!-- twelve -->\n", "<!-- end of twelve -->\n"
+
+
+def filled(page: str, measured: str, begin: str = BEGIN, end: str = END) -> str:
     """The page with other tables."""
-    before, _, rest = page.partition(BEGIN)
-    _, mark, after = rest.partition(END)
+    before, _, rest = page.partition(begin)
+    _, mark, after = rest.partition(end)
     assert mark, "the page has lost its marks"
-    return before + BEGIN + measured + END + after
+    return before + begin + measured + end + after
+
+
+def main() -> None:
+    """Fill in what was measured; what was not stays."""
+    text = PAGE.read_text("utf-8")
+    for name, begin, end in (("peers.md", BEGIN, END), ("twelve.md", TWELVE, END_OF_TWELVE)):
+        if (RESULTS / name).exists():
+            text = filled(text, (RESULTS / name).read_text("utf-8"), begin, end)
+    PAGE.write_text(text, "utf-8")
 
 
 if __name__ == "__main__":
-    PAGE.write_text(filled(PAGE.read_text("utf-8"), (RESULTS / "peers.md").read_text("utf-8")), "utf-8")
+    main()

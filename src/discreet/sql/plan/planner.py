@@ -26,7 +26,7 @@ from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.noise_choice import with_gaussian
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
+from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement, with_limits
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
@@ -88,7 +88,10 @@ def plan(
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    found = (Known() if known is None else known).reading(text, catalog, ReadingWay(delta > 0, intervals))
+    canonical, plain = (Known() if known is None else known).reading(
+        text, catalog, ReadingWay(delta > 0, intervals)
+    )
+    found = canonical, _with_limits(plain, limits)
     reading = found[1]
     weights = [list(one) for one in reading.weights]
     sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
@@ -130,7 +133,10 @@ def plan_together(
     found: list[tuple[str, Reading]] = []
     unplanned: list[UnplannedRelease] = []
     for text in texts:
-        found.append(read_statement(text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Known()))
+        canonical, one = read_statement(
+            text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Known()
+        )
+        found.append((canonical, _with_limits(one, limits)))
         unplanned += found[-1][1].releases
     chosen = [one for _, reading in found for one in reading.chosen]
     weights = [weight for _, reading in found for weight in reading.weights]
@@ -301,6 +307,15 @@ def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> M
         groups = min(groups, planned_cells(release.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
     return MeasuredRows(counted, tuple(columns.values()), groups, 1)
+
+
+def _with_limits(reading: Reading, limits: Limits) -> Reading:
+    def per_group(release: UnplannedRelease) -> int | None:
+        rows = release.rows
+        cap = rows.max_rows if limits.max_rows is None else limits.max_rows
+        return _per_group(rows, limits) if release.keys and (limits.max_groups or cap) <= cap else None
+
+    return with_limits(reading, per_group)
 
 
 def _per_group(rows: Rows, limits: Limits) -> int | None:

@@ -7,6 +7,7 @@ statements that are alike but for literals too (`alike`).
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -23,7 +24,7 @@ from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.plan.alike import Shape
 from discreet.sql.plan.shares import weights_of
 from discreet.sql.plan.strategies import Chosen, choose, measure
-from discreet.sql.plan.unknown_groups import FINDING, answering
+from discreet.sql.plan.unknown_groups import FINDING, answering, once_each
 from discreet.sql.syntax.alike.templates import Template, alike
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.parse import spelled
@@ -139,6 +140,18 @@ def _analyzed(
     chosen = [choose(release.requests, release.rows.per_unit, way.intervals) for release in splitter.releases]
     weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
     return Reading(splitter.releases, post, chosen, weights)
+
+
+def with_limits(reading: Reading, per_group: Callable[[UnplannedRelease], int | None]) -> Reading:
+    """A reading whose measures know how many rows of a unit are kept in one group of each release."""
+    chosen = [
+        once_each(one, release, per_group(release))
+        for release, one in zip(reading.releases, reading.chosen, strict=True)
+    ]
+    if all(new is old for new, old in zip(chosen, reading.chosen, strict=True)):
+        return reading
+    weights = [_weights(release, one) for release, one in zip(reading.releases, chosen, strict=True)]
+    return Reading(reading.releases, reading.post, chosen, weights)
 
 
 def _weights(release: UnplannedRelease, chosen: Chosen) -> list[Fraction]:

@@ -10,7 +10,9 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.plan.measure_choice import MeasureChoice
 
 if TYPE_CHECKING:
+    from discreet.sql.analyze.release_scope import UnplannedRelease
     from discreet.sql.plan.plan import QueryPlan
+    from discreet.sql.plan.strategies import Chosen
 
 FINDING = MeasureChoice(0, None, False, "finding")
 """The counts of units by which groups are found whose keys are not public."""
@@ -32,6 +34,31 @@ def answering(choices: Sequence[MeasureChoice], keys: tuple[ks.Key, ...], per_un
         ):
             return index
     return None
+
+
+def once_each(chosen: Chosen, release: UnplannedRelease, per_group: int | None) -> Chosen:
+    """Let COUNT(*) be the count of units where a unit keeps one row of each group: that count finds the groups, too.
+
+    Both keep the same rows: one in each group, and as many groups as the limits say, each as likely as another.
+
+    Args:
+        chosen: the measures of a release.
+        release: it.
+        per_group: rows of a unit that are kept in one group; None where nobody says.
+
+    Returns:
+        The measures, with the count of units in place of that of rows.
+    """
+    rows = release.rows
+    if not release.unknown or not rows.per_unit or rows.fixed or per_group != 1:
+        return chosen
+    if any(one.counts == "units" and one.argument is None for one in chosen.choices):
+        return chosen  # which finds the groups already
+    counts = MeasureChoice(0, None, False)
+    choices = [dataclasses.replace(one, counts="units") if one == counts else one for one in chosen.choices]
+    return (
+        chosen if choices == chosen.choices else dataclasses.replace(chosen, choices=choices, rewritten=True)
+    )
 
 
 def imagined(plan: QueryPlan, groups: int = IMAGINED) -> QueryPlan:
