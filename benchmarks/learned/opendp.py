@@ -27,22 +27,17 @@ def components(x: Any, _: Any, facts: Facts) -> Any:
     return pca.fit(x).components_[:COMPONENTS]
 
 
-def linear(x: Any, y: Any, facts: Facts) -> Any:
-    """Theil and Sen's line through the feature that goes best with the target, which it is told."""
-    import numpy as np
-
-    best = int(np.argmax(np.abs(np.corrcoef(x.T, y)[-1, :-1])))
-    scale = 2.0  # its medians, priced below
-    measured = dp.sklearn.linear_model.LinearRegression(
-        dp.max_divergence(), x_bounds=[(-1, 1)], y_bounds=(-1, 1), scale=scale
-    )
+def line(x: Any, y: Any, facts: Facts) -> Any:
+    """Theil and Sen's line."""
+    scale = 2.0  # of its medians, priced below
+    known = {"x_bounds": [(-1, 1)], "y_bounds": (-1, 1)}
+    made = dp.sklearn.linear_model.LinearRegression
+    measured = made(dp.max_divergence(), scale=scale, **known)
     price = measured.measurement.map(2)  # a replaced row is one taken away and one added
-    fitted = dp.sklearn.linear_model.LinearRegression(
-        dp.max_divergence(), x_bounds=[(-1, 1)], y_bounds=(-1, 1), scale=scale * price / facts.epsilon
-    ).fit(x[:, [best]], y)
-    return lambda rows: fitted.predict(rows[:, [best]])
+    fitted = made(dp.max_divergence(), scale=scale * price / facts.epsilon, **known).fit(x, y)
+    return fitted.predict
 
 
 if __name__ == "__main__":
     dp.enable_features("contrib", "idealized-numerics", "honest-but-curious")
-    main({"components": components, "linear": linear})
+    main({"components": components, "line": line})

@@ -12,17 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import names, numbers
 from discreet.learning.budget import LearningBudget
-from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled, second_moments
-from discreet.rational import Number
-
-
-def _budget(budget: LearningBudget | None, epsilon: Number) -> LearningBudget:
-    """The budget of a learner; without one it has its own, of one fit."""
-    if budget is None:
-        return LearningBudget(epsilon)
-    if not isinstance(budget, LearningBudget):
-        raise InvalidParameter("budget is no LearningBudget.", "Write budget=LearningBudget(3).")
-    return budget
+from discreet.learning.centred import centred
+from discreet.learning.models.releasing import budget_of
+from discreet.learning.scores import Line, fitted_line
+from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
+from discreet.rational import Number, epsilon_of
 
 
 class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -77,11 +71,11 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         features = _features(self, X)
         ends = read_bounds([*self.bounds, self.target_bounds])
         rows = scaled(_beside(features, y), [*self.bounds, self.target_bounds])
-        weights = _least_squares(rows, self, f"linear regression on {features.shape[1]} features")
+        self._line = _line(rows, self, f"linear regression on {features.shape[1]} features")
         half = (ends[:, 1] - ends[:, 0]) / 2
         middle = (ends[:, 0] + ends[:, 1]) / 2
-        self.coef_: Floats = weights[1:] * half[-1] / half[:-1]
-        self.intercept_ = float(middle[-1] + weights[0] * half[-1] - self.coef_ @ middle[:-1])
+        self.coef_: Floats = self._line.weights * half[-1] / half[:-1]
+        self.intercept_ = float(middle[-1] + self._line.intercept * half[-1] - self.coef_ @ middle[:-1])
         return self
 
     def predict(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
@@ -141,12 +135,12 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         features = _features(self, X)
         target = np.where(names(y) == self.classes[1], 1.0, -1.0)
         rows = scaled(_beside(features, target), [*self.bounds, (-1, 1)])
-        weights = 2 * _least_squares(rows, self, f"logistic regression on {features.shape[1]} features")
+        line = _line(rows, self, f"logistic regression on {features.shape[1]} features")
         ends = read_bounds(self.bounds)
         half, middle = (ends[:, 1] - ends[:, 0]) / 2, ends.mean(axis=1)
         self.classes_ = np.array(self.classes)
-        self.coef_: Floats = (weights[1:] / half)[None, :]
-        self.intercept_: Floats = np.array([weights[0] - self.coef_[0] @ middle])
+        self.coef_: Floats = (2 * line.weights / half)[None, :]
+        self.intercept_: Floats = np.array([2 * line.intercept - self.coef_[0] @ middle])
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
@@ -211,16 +205,12 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if not 1 <= self.n_components <= count:
             raise InvalidParameter("There are not so many components.", f"Ask for 1 to {count}.")
         rows = scaled(features, self.bounds)
-        moments, _ = second_moments(
-            rows,
-            [True] * count,
-            self.epsilon,
-            _budget(self.budget, self.epsilon),
-            f"{count} principal components",
-        )
-        people = max(len(rows), 1)
-        self.mean_: Floats = moments[0, 1:] / people
-        spread = moments[1:, 1:] / people - np.outer(self.mean_, self.mean_)
+        budget = budget_of(self.budget, self.epsilon)
+        found = centred(rows, epsilon_of(self.epsilon), budget, f"{count} principal components")
+        people = max(float(found.matrix[0, 0]), 1.0)
+        away = found.matrix[0, 1:] / people
+        self.mean_: Floats = found.middle + found.spread * away
+        spread = np.outer(found.spread, found.spread) * (found.matrix[1:, 1:] / people - np.outer(away, away))
         sizes, axes = np.linalg.eigh(spread)
         order = np.argsort(sizes)[::-1][: self.n_components]
         self.components_: Floats = axes[:, order].T
@@ -250,19 +240,9 @@ def _beside(features: Floats, target: npt.ArrayLike) -> Floats:
     return np.column_stack([features, found])
 
 
-def _least_squares(rows: Integers, learner: Any, words: str) -> Floats:
-    """The weights with which a column of ones and all columns but the last foretell the last."""
-    count = rows.shape[1] - 1
-    budget = _budget(learner.budget, learner.epsilon)
+def _line(rows: Integers, learner: Any, words: str) -> Line:
+    """The line that foretells the last column by the others."""
+    budget = budget_of(learner.budget, learner.epsilon)
     if not 0 <= learner.ridge < np.inf:
         raise InvalidParameter("The ridge is no number from 0 on.", "Write ridge=0.")
-    moments, scale = second_moments(rows, [True] * count + [False], learner.epsilon, budget, words)
-    ridge = learner.ridge + scale * np.sqrt(2 * count)
-    return _solved(moments[:-1, :-1] + np.diag([0.0] + [ridge] * count), moments[:-1, -1], scale)
-
-
-def _solved(inside: Floats, beside: Floats, least: float) -> Floats:
-    """The solution of a symmetric system whose eigenvalues are at least `least`: noise may have made them less."""
-    sizes, axes = np.linalg.eigh(inside)
-    found: Floats = axes @ ((axes.T @ beside) / np.maximum(sizes, max(least, 1e-9)))
-    return found
+    return fitted_line(rows, epsilon_of(learner.epsilon), budget, words, float(learner.ridge))

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -31,12 +31,15 @@ from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.rational import Number, epsilon_of
 from discreet.release.draw import Draw, Use
 
+if TYPE_CHECKING:
+    from discreet.accounting.events import Neighbours
+
 CUTS: Final = 15
 """Thresholds of each feature: its bounds are divided into one part more."""
 MOST_DEPTH: Final = 10
 FEW: Final = 40
 """Of fewer rows for each class, times epsilon, no split can be chosen well: all is spent on the leaves."""
-PUBLIC_DEPTH: Final = 4
+PUBLIC_DEPTH: Final = 5
 """Levels of a tree whose splits no row decides."""
 LEAVES: Final = Fraction(3, 10)
 """The share of epsilon of the leaves."""
@@ -117,17 +120,9 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.classes_ = np.array(self.classes)
         count = len(self.classes_)
         depth = depth_for(float(loss), len(rows), count, most)
-        share = LEAVES if depth else Fraction(1)
-        leaves = LaplaceVector(2 / (loss * share), 2)
         public = _public(rows.shape[1], min(PUBLIC_DEPTH, most)) if not depth else None
-        splits, choice = CUTS * rows.shape[1], PermuteAndFlip(loss * (1 - LEAVES) / max(depth, 1))
         depth = depth or min(PUBLIC_DEPTH, most)
-        uses = {} if public is not None else {
-            f"{level} {node}": Use(choice, budget.neighbours, splits, f"level {level}")
-            for level in range(depth)
-            for node in range(2**level)
-        }
-        uses["leaves"] = Use(leaves, budget.neighbours, 2**depth * count)
+        uses = _uses(loss, depth, CUTS * rows.shape[1], count, public is None, budget.neighbours)
         taken, cells = released(
             uses,
             lambda draw: _grown(draw, bins_of(rows), places, depth, count, public),
@@ -139,7 +134,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.feature_, self._cut = taken // CUTS, taken % CUTS
         part = (self._cut + 1) / (CUTS + 1)
         self.threshold_: Floats = ends[self.feature_, 0] + part * (ends[:, 1] - ends[:, 0])[self.feature_]
-        self.leaf_proba_: Floats = chances(cells, float(leaves.scale))
+        if public is None:
+            self.leaf_proba_: Floats = chances(cells, float(2 / (loss * LEAVES)))
+        else:
+            self.leaf_proba_ = (cells + 1 / count) / 2
         return self
 
     def predict_proba(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
@@ -158,6 +156,23 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """The labels of rows (m, d)."""
         found: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return found
+
+
+def _uses(
+    loss: Fraction, depth: int, splits: int, classes: int, chosen: bool, neighbours: Neighbours
+) -> dict[str, Use]:
+    """The mechanisms of a tree whose splits are chosen, or are public."""
+    if not chosen:
+        label = PermuteAndFlip(loss)
+        return {f"leaf {leaf}": Use(label, neighbours, classes, "leaves") for leaf in range(2**depth)}
+    choice = PermuteAndFlip(loss * (1 - LEAVES) / depth)
+    uses = {
+        f"{level} {node}": Use(choice, neighbours, splits, f"level {level}")
+        for level in range(depth)
+        for node in range(2**level)
+    }
+    uses["leaves"] = Use(LaplaceVector(2 / (loss * LEAVES), 2), neighbours, 2**depth * classes)
+    return uses
 
 
 def _public(width: int, depth: int) -> Integers:
@@ -181,7 +196,11 @@ def _grown(
         node = 2 * node + (bins[np.arange(len(bins)), feature] > cut)
         taken += chosen
     cells = np.bincount(node * classes + places, minlength=2**depth * classes)
-    return [np.array(taken, np.int64), draw("leaves", cells.reshape(2**depth, classes).astype(np.int64))]
+    cells = cells.reshape(2**depth, classes).astype(np.int64)
+    if public is None:
+        return [np.array(taken, np.int64), draw("leaves", cells)]
+    named = [int(draw(f"leaf {at}", row)) for at, row in enumerate(cells)]
+    return [np.array(taken, np.int64), np.eye(classes, dtype=np.int64)[named]]
 
 
 def chances(cells: Integers, scale: float) -> Floats:
