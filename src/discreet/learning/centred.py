@@ -35,8 +35,10 @@ FIRST: Final = Fraction(1, 4)
 """The share of epsilon of means and spreads."""
 REACH: Final = 3
 """R: how many spreads a coordinate has at most."""
-LENGTH: Final = Fraction(3, 4)
-"""B is so much for each column: half of the rows of independent normal columns or so are shortened."""
+LENGTHS: Final = (Fraction(3, 4), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3))
+"""B is one of these for each column: the longest of which the noise stays below QUIET of the people, or the first. At
+3/4, half of the rows of independent normal columns are shortened; at 3, none."""
+QUIET: Final = 0.12
 WITHIN: Final = 0.1
 """About the square of a mean, where nothing is known of a column between -1 and 1; noise above it counts little."""
 SPREAD: Final = 0.2
@@ -61,20 +63,21 @@ class Centred:
     spread: Floats
 
 
-def lengths(columns: int) -> tuple[int, int]:
-    """B and R in units."""
-    return max(int(LENGTH * columns * UNIT), REACH * UNIT // 2), REACH * UNIT
+def length_for(epsilon: float, people: int, columns: int) -> int:
+    """B in units, by public numbers alone."""
+    known = [max(int(one * columns * UNIT), REACH * UNIT // 2) for one in LENGTHS]
+    quiet = [one for one in known if spectral(epsilon, columns, one) <= QUIET * people]
+    return max(quiet, default=known[0])
 
 
-def moves(columns: int) -> int:
+def moves(length: int) -> int:
     """How far replacing a row moves the products in L1: the module's text."""
-    most, reach = lengths(columns)
-    return (most + UNIT) ** 2 + UNIT**2 + reach * most
+    return (length + UNIT) ** 2 + UNIT**2 + REACH * UNIT * length
 
 
-def shortened(rows: Integers, middle: Floats, spread: Floats) -> Integers:
+def shortened(rows: Integers, middle: Floats, spread: Floats, length: int) -> Integers:
     """The rows v in units: int64 (n, k + 1)."""
-    most, reach = lengths(rows.shape[1])
+    most, reach = length, REACH * UNIT
     u = (rows / STEPS - middle) / spread
     sums, largest = np.abs(u).sum(axis=1), np.abs(u).max(axis=1)
     with np.errstate(all="ignore"):
@@ -122,13 +125,14 @@ def centred(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: st
     """
     width = rows.shape[1]
     places = places_noise(epsilon * FIRST, width)
-    sensitivity = moves(width)
+    length = length_for(float(epsilon), len(rows), width)
+    sensitivity = moves(length)
     noise = LaplaceVector(sensitivity / (epsilon * (1 - FIRST)), sensitivity)
     count = (width + 1) * (width + 2) // 2
 
     def compute(draw: Draw) -> list[Floats]:
         middle, spread = located(draw, rows, places)
-        return [draw("products", products(shortened(rows, middle, spread))), middle, spread]
+        return [draw("products", products(shortened(rows, middle, spread, length))), middle, spread]
 
     uses = {
         "places": Use(places, budget.neighbours, 2 * width),
@@ -141,10 +145,10 @@ def centred(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: st
     return Centred(matrix, float(noise.scale) / UNIT**2, middle, spread)
 
 
-def spectral(epsilon: float, columns: int) -> float:
+def spectral(epsilon: float, columns: int, length: int) -> float:
     """About how large the largest eigenvalue of the noise on the products is."""
-    deviation = math.sqrt(2) * moves(columns) / UNIT**2 / (epsilon * float(1 - FIRST))
+    deviation = math.sqrt(2) * moves(length) / UNIT**2 / (epsilon * float(1 - FIRST))
     return 2 * deviation * math.sqrt(columns)
 
 
-__all__ = ["Centred", "centred", "located", "moves", "pairs_of", "places_noise", "products", "shortened", "spectral"]
+__all__ = ["Centred", "centred", "length_for", "located", "moves", "pairs_of", "places_noise", "products", "shortened", "spectral"]

@@ -13,6 +13,7 @@ from discreet.errors import InvalidParameter
 from discreet.learning.arrays import names, numbers
 from discreet.learning.budget import LearningBudget
 from discreet.learning.centred import centred
+from discreet.learning.intervals import coefficient_intervals
 from discreet.learning.models.releasing import budget_of
 from discreet.learning.scores import Line, fitted_line
 from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
@@ -77,6 +78,17 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.coef_: Floats = self._line.weights * half[-1] / half[:-1]
         self.intercept_ = float(middle[-1] + self._line.intercept * half[-1] - self.coef_ @ middle[:-1])
         return self
+
+    def intervals(self, confidence: Number = 0.95) -> Floats:
+        """Intervals of the coefficients and, last, of the intercept: float64 (d + 1, 2).
+
+        Each covers its coefficient in the population with this confidence, over the noise and over the people who were
+        drawn from it (`discreet.learning.intervals`); not over values beyond the bounds. It is around least squares
+        without a ridge, so that `coef_` may lie aside. Where noise hides the moments it has no ends. It costs nothing.
+        """
+        check_is_fitted(self)
+        box = read_bounds([*(self.bounds or ()), self.target_bounds or (0, 1)])
+        return coefficient_intervals(self._line.moments, box, confidence)
 
     def predict(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
         """The target of rows (m, d), inside its bounds: float64 (m,)."""

@@ -17,7 +17,7 @@ from typing import Final
 import numpy as np
 
 from discreet.learning.budget import LearningBudget
-from discreet.learning.centred import WITHIN, Centred, centred, located, places_noise, spectral
+from discreet.learning.centred import WITHIN, Centred, centred, length_for, located, places_noise, spectral
 from discreet.learning.models.releasing import released
 from discreet.learning.statistics import STEPS, Floats, Integers
 from discreet.mechanisms.numeric.cube_vector import CubeVector
@@ -27,7 +27,7 @@ from discreet.release.draw import Draw, Use
 WIDE: Final = 2
 TOO_LOUD: Final = 0.7
 """Directions are taken where the largest eigenvalue of the noise is above so many people's share."""
-RIDGE: Final = 0.5
+RIDGE: Final = 0.35
 """The ridge beside that of the user: so much of the largest eigenvalue of the noise."""
 SHARES: Final = {
     "level": Fraction(1, 10), "places": Fraction(1, 5), "directions": Fraction(1, 2), "slope": Fraction(1, 5)
@@ -58,14 +58,15 @@ def fitted_line(
     Privacy: epsilon, pure, for replacing one row: the module's text.
     """
     people, width = max(len(rows), 1), rows.shape[1] - 1
-    if spectral(float(epsilon), width + 1) > TOO_LOUD * people:
+    noise = spectral(float(epsilon), width + 1, length_for(float(epsilon), people, width + 1))
+    if noise > TOO_LOUD * people:
         shares = {name: share * epsilon for name, share in SHARES.items()}
         cube = CubeVector(2 * STEPS / shares["directions"], 2 * STEPS, width)
         if cube.deviation / STEPS / people * WIDE > HOPELESS:
             return _constant(rows, epsilon, budget, words)
         return _by_direction(rows, shares, cube, budget, words)
     found = centred(rows, epsilon, budget, words)
-    return _least_squares(found, ridge + RIDGE * spectral(float(epsilon), rows.shape[1]))
+    return _least_squares(found, ridge + RIDGE * noise)
 
 
 def _least_squares(found: Centred, ridge: float) -> Line:
