@@ -40,7 +40,8 @@ def made() -> dict[str, dict[str, Any]]:
     out = {
         "iris": classes(iris.data, iris.target, 2) | regression(iris.data[:, :3], iris.data[:, 3]),
         "wine": classes(wine.data, wine.target, 1) | regression(wine.data[:, 1:], wine.data[:, 0]),
-        "cancer": classes(cancer.data, cancer.target, 1) | regression(cancer.data[:, 1:10], cancer.data[:, 0]),
+        "cancer": classes(cancer.data, cancer.target, 1)
+        | regression(cancer.data[:, 1:10], cancer.data[:, 0]),
         "digits": classes(digits.data, digits.target, 0),
         "diabetes": regression(diabetes.data, diabetes.target),
         "made": classes(x, label, 1) | regression(line, target),

@@ -55,5 +55,5 @@ def components(x: Any, _: Any, facts: Facts) -> Any:
 
 
 if __name__ == "__main__":
-    main({"naive Bayes": bayes, "tree": tree, "logistic": logistic, "linear": linear, "line": linear, "k-means": clusters,
-          "components": components} | ({"tree": forest} if "--forest" in sys.argv else {}))  # fmt: skip
+    main({"naive Bayes": bayes, "tree": tree, "logistic": logistic, "linear": linear, "line": linear,
+          "k-means": clusters, "components": components} | ({"tree": forest} if "--forest" in sys.argv else {}))  # fmt: skip

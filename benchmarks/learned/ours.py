@@ -45,5 +45,5 @@ def components(x: Any, _: Any, facts: Facts) -> Any:
 
 
 if __name__ == "__main__":
-    main({"naive Bayes": bayes, "tree": tree, "logistic": logistic, "linear": linear, "line": linear, "k-means": clusters,
-          "components": components})  # fmt: skip
+    main({"naive Bayes": bayes, "tree": tree, "logistic": logistic, "linear": linear, "line": linear,
+          "k-means": clusters, "components": components})  # fmt: skip

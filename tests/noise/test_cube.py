@@ -52,4 +52,3 @@ def test_a_point_is_symmetric_and_coordinates_are_alike() -> None:
     right = 50 * np.sqrt(3 * 4 / 3)
     assert np.abs(points.mean(axis=0)).max() < 7 * right / np.sqrt(8_000)
     assert np.abs(points.std(axis=0) / right - 1).max() < 0.1
-

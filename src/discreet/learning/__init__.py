@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from discreet.learning.linear import PCA, LinearRegression, LogisticRegression
     from discreet.learning.models.bayes import CategoricalNB, GaussianNB
     from discreet.learning.models.clusters import KMeans
+    from discreet.learning.models.folds import cross_validate
+    from discreet.learning.models.tables import fit_table
     from discreet.learning.models.trees import DecisionTreeClassifier
 
 __all__ = [
@@ -29,7 +31,9 @@ __all__ = [
     "LinearRegression",
     "LogisticRegression",
     "PrivateArrays",
+    "cross_validate",
     "data_independent",
+    "fit_table",
     "pate",
 ]
 
@@ -37,6 +41,8 @@ _NAMES = {
     "linear": "LinearRegression LogisticRegression PCA",
     "models.bayes": "CategoricalNB GaussianNB",
     "models.clusters": "KMeans",
+    "models.folds": "cross_validate",
+    "models.tables": "fit_table",
     "models.trees": "DecisionTreeClassifier",
 }
 _FILE_OF = {name: file for file, names in _NAMES.items() for name in names.split()}

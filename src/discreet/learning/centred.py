@@ -1,13 +1,13 @@
 """Private moments around private means: sums of products of columns that were centred, scaled and shortened.
 
 Columns z lie in [-1, 1], in units of STEPS (`learning.statistics`). First the sums of z and of 2 z^2 - 1 give noisy
-means m and spreads g: a row moves each by at most 2 when it is replaced (`CubeVector`). With u = (z - m)/g a row is then
-v = s (1, u), shortened by an s <= 1 so that the absolute values of s u add up to at most B, and none is above R. All
+means m and spreads g: a row moves each by at most 2 when it is replaced (`CubeVector`). With u = (z - m)/g a row is
+then v = s (1, u), shortened by an s <= 1 so that the absolute values of s u add up to at most B, and none is above R. All
 products of two coordinates of v are summed, in units of UNIT^2, with Laplace noise.
 
-Sensitivity. The absolute products v_i v_j, i <= j, add up to (|v|_1^2 + |v|_2^2)/2 in each row, where |v|_1 <= B + 1 and
-|v|_2^2 <= 1 + R B. Replacing a row moves the sums by at most twice as much: (B + 1)^2 + 1 + R B. Integers are cut toward
-zero, so that they keep both bounds.
+Sensitivity. The absolute products v_i v_j, i <= j, add up to (|v|_1^2 + |v|_2^2)/2 in each row, where |v|_1 <= B + 1
+and |v|_2^2 <= 1 + R B. Replacing a row moves the sums by at most twice as much: (B + 1)^2 + 1 + R B. Integers are cut
+toward zero, so that they keep both bounds.
 
 A row that is shortened keeps its direction: where y = a + w u holds for u and y, it holds for s, s u and s y. So
 regression stays right, and such rows weigh less. Moments around the mean of rows of a few spreads need many times less
@@ -25,7 +25,7 @@ import numpy as np
 
 from discreet.learning.budget import LearningBudget
 from discreet.learning.models.releasing import released
-from discreet.learning.statistics import STEPS, Floats, Integers, pairs_of
+from discreet.learning.statistics import STEPS, Floats, Integers
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Draw, Use
@@ -82,7 +82,9 @@ def shortened(rows: Integers, middle: Floats, spread: Floats, length: int) -> In
     sums, largest = np.abs(u).sum(axis=1), np.abs(u).max(axis=1)
     with np.errstate(all="ignore"):
         s = np.minimum(1, np.minimum(most / (UNIT * sums), reach / (UNIT * largest)))
-    whole = np.column_stack([np.ones(len(rows)), u]) * (np.nan_to_num(s, nan=1.0) * (1 - 1e-9))[:, None] * UNIT
+    whole = (
+        np.column_stack([np.ones(len(rows)), u]) * (np.nan_to_num(s, nan=1.0) * (1 - 1e-9))[:, None] * UNIT
+    )
     found: Integers = np.trunc(whole).astype(np.int64)
     return found
 
@@ -149,6 +151,3 @@ def spectral(epsilon: float, columns: int, length: int) -> float:
     """About how large the largest eigenvalue of the noise on the products is."""
     deviation = math.sqrt(2) * moves(length) / UNIT**2 / (epsilon * float(1 - FIRST))
     return 2 * deviation * math.sqrt(columns)
-
-
-__all__ = ["Centred", "centred", "length_for", "located", "moves", "pairs_of", "places_noise", "products", "shortened", "spectral"]

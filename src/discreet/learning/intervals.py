@@ -2,9 +2,9 @@
 
 Let A and b be the true moments of u with u and with the target, and w the coefficients of the population: b = A w + r,
 where r adds up the products of u with what the line leaves over. The release shows A + E and b + e. Least squares on
-these, without a ridge, errs by about (A + E)^-1 (e - E w + r). E and e are Laplace noise of a known scale, and r is close
-to normal with a covariance of at most A times the variance that the line leaves over. Both are drawn, and an interval
-ends where so many draws do. Whatever is drawn is post-processing.
+these, without a ridge, errs by about (A + E)^-1 (e - E w + r). E and e are Laplace noise of a known scale, and r is
+close to normal with a covariance of at most A times the variance that the line leaves over. Both are drawn, and an
+interval ends where so many draws do. Whatever is drawn is post-processing.
 
 The interval covers the noise of the release and the chance of drawing these people from a population in which a line
 with leftovers of one variance holds. It does not cover that values beyond the bounds are clamped, nor that another
@@ -46,8 +46,9 @@ def coefficient_intervals(found: Centred | None, box: Floats, confidence: Number
     sizes = np.linalg.eigvalsh(inside)
     if sizes[0] < CLEAR * 2 * deviation * math.sqrt(width + 1):
         return nothing
-    weights = np.linalg.solve(inside, beside)
-    moved = np.linalg.solve(inside, _leftovers(found, weights, deviation).T)
+    back = np.linalg.inv(inside)
+    weights: Floats = back @ beside
+    moved = back @ _leftovers(found, weights, deviation).T
     turn, start = to_columns(found, box)
     middle = turn @ weights + np.append(np.zeros(width), start)
     reach = np.quantile(np.abs(turn @ moved), share, axis=1)

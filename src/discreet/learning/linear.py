@@ -12,10 +12,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import names, numbers
 from discreet.learning.budget import LearningBudget
-from discreet.learning.centred import centred
+from discreet.learning.centred import Centred, centred
 from discreet.learning.intervals import coefficient_intervals
-from discreet.learning.models.releasing import budget_of
-from discreet.learning.scores import Line, fitted_line
+from discreet.learning.models.releasing import budget_of, features_of, see_target, wide
+from discreet.learning.scores import Line, fitted_line, line_of
 from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
 from discreet.rational import Number, epsilon_of
 
@@ -70,9 +70,16 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
                 "The bounds are missing.", "Give bounds=[(0, 120), …] and target_bounds=(0, 1)."
             )
         features = _features(self, X)
-        ends = read_bounds([*self.bounds, self.target_bounds])
-        rows = scaled(_beside(features, y), [*self.bounds, self.target_bounds])
-        self._line = _line(rows, self, f"linear regression on {features.shape[1]} features")
+        self.bounds_ = wide(self.bounds, features.shape[1])
+        rows = scaled(_beside(features, y), [*self.bounds_, self.target_bounds])
+        return self._take(_line(rows, self, f"linear regression on {features.shape[1]} features"))
+
+    def _from_moments(self, moments: Centred) -> Self:
+        return self._take(line_of(moments, _ridge(self)))
+
+    def _take(self, line: Line) -> Self:
+        self._line = line
+        ends = read_bounds([*self.bounds_, self.target_bounds or (0, 1)])
         half = (ends[:, 1] - ends[:, 0]) / 2
         middle = (ends[:, 0] + ends[:, 1]) / 2
         self.coef_: Floats = self._line.weights * half[-1] / half[:-1]
@@ -87,7 +94,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         without a ridge, so that `coef_` may lie aside. Where noise hides the moments it has no ends. It costs nothing.
         """
         check_is_fitted(self)
-        box = read_bounds([*(self.bounds or ()), self.target_bounds or (0, 1)])
+        box = read_bounds([*self.bounds_, self.target_bounds or (0, 1)])
         return coefficient_intervals(self._line.moments, box, confidence)
 
     def predict(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
@@ -145,10 +152,17 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "The bounds or the classes are missing.", "Give bounds=[(0, 120)], classes=(0, 1)."
             )
         features = _features(self, X)
+        self.bounds_ = wide(self.bounds, features.shape[1])
+        see_target(y)
         target = np.where(names(y) == self.classes[1], 1.0, -1.0)
-        rows = scaled(_beside(features, target), [*self.bounds, (-1, 1)])
-        line = _line(rows, self, f"logistic regression on {features.shape[1]} features")
-        ends = read_bounds(self.bounds)
+        rows = scaled(_beside(features, target), [*self.bounds_, (-1, 1)])
+        return self._take(_line(rows, self, f"logistic regression on {features.shape[1]} features"))
+
+    def _from_moments(self, moments: Centred) -> Self:
+        return self._take(line_of(moments, _ridge(self)))
+
+    def _take(self, line: Line) -> Self:
+        ends = read_bounds(self.bounds_)
         half, middle = (ends[:, 1] - ends[:, 0]) / 2, ends.mean(axis=1)
         self.classes_ = np.array(self.classes)
         self.coef_: Floats = (2 * line.weights / half)[None, :]
@@ -216,9 +230,12 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         count = features.shape[1]
         if not 1 <= self.n_components <= count:
             raise InvalidParameter("There are not so many components.", f"Ask for 1 to {count}.")
-        rows = scaled(features, self.bounds)
+        self.bounds_ = wide(self.bounds, count)
+        rows = scaled(features, self.bounds_)
         budget = budget_of(self.budget, self.epsilon)
-        found = centred(rows, epsilon_of(self.epsilon), budget, f"{count} principal components")
+        return self._axes(centred(rows, epsilon_of(self.epsilon), budget, f"{count} principal components"))
+
+    def _axes(self, found: Centred) -> Self:
         people = max(float(found.matrix[0, 0]), 1.0)
         away = found.matrix[0, 1:] / people
         self.mean_: Floats = found.middle + found.spread * away
@@ -233,7 +250,7 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The components of rows (m, d): float64 (m, n_components)."""
         check_is_fitted(self)
         features = validate_data(self, X, reset=False)
-        ends = read_bounds(self.bounds or ())
+        ends = read_bounds(self.bounds_)
         moved = (features - ends.mean(axis=1)) / ((ends[:, 1] - ends[:, 0]) / 2)
         found: Floats = (np.clip(moved, -1, 1) - self.mean_) @ self.components_.T
         return found
@@ -241,20 +258,27 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _features(learner: Any, given: npt.ArrayLike) -> Floats:
     """Features as float64 (n, d); no value of them is an error."""
-    found: Floats = validate_data(learner, numbers(given), dtype=np.float64, ensure_all_finite=False)
+    found: Floats = validate_data(learner, features_of(given), dtype=np.float64, ensure_all_finite=False)
     return found
 
 
 def _beside(features: Floats, target: npt.ArrayLike) -> Floats:
+    see_target(target)
     found = numbers(target).astype(np.float64)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
     if found.shape != features.shape[:1]:
         raise InvalidParameter("Features and target do not fit.", "Give a target for each row.")
     return np.column_stack([features, found])
 
 
+def _ridge(learner: Any) -> float:
+    if not 0 <= learner.ridge < np.inf:
+        raise InvalidParameter("The ridge is no number from 0 on.", "Write ridge=0.")
+    return float(learner.ridge)
+
+
 def _line(rows: Integers, learner: Any, words: str) -> Line:
     """The line that foretells the last column by the others."""
     budget = budget_of(learner.budget, learner.epsilon)
-    if not 0 <= learner.ridge < np.inf:
-        raise InvalidParameter("The ridge is no number from 0 on.", "Write ridge=0.")
-    return fitted_line(rows, epsilon_of(learner.epsilon), budget, words, float(learner.ridge))
+    return fitted_line(rows, epsilon_of(learner.epsilon), budget, words, _ridge(learner))

@@ -1,8 +1,8 @@
 """A line that foretells a target from private moments: least squares where people are many, else by directions.
 
 Where the noise on all products stays below the number of people, least squares is solved from them
-(`learning.centred`). Where it does not, only the products of features with the target are asked for: the coordinates of u t, u cut to
-+-WIDE spreads and t within +-1, in one cube. They give the direction w of the line; its slope follows from the sums of
+(`learning.centred`). Where it does not, only the products of features with the target are asked for: the coordinates of
+u t, u cut to +-WIDE spreads and t within +-1, in one cube. They give the direction w of the line; its slope follows from the sums of
 f, f^2, f t and t of one column f = u w, cut to [-1, 1]. Where even these would be noise, the line is the mean of the
 target. Which way is taken depends on epsilon, rows and columns alone.
 """
@@ -69,6 +69,12 @@ def fitted_line(
     return _least_squares(found, ridge + RIDGE * noise)
 
 
+def line_of(found: Centred, ridge: float = 0.0) -> Line:
+    """The line of moments that were released elsewhere."""
+    loud = 2 * math.sqrt(2) * found.scale * math.sqrt(len(found.spread))
+    return _least_squares(found, ridge + RIDGE * loud)
+
+
 def _least_squares(found: Centred, ridge: float) -> Line:
     """Ridge regression of the last column on the others, all but the constant made smaller."""
     matrix = found.matrix
@@ -130,7 +136,10 @@ def _by_direction(
         "slope": Use(slope, budget.neighbours, 4),
     }
     weights, constant, middle, spread = released(
-        uses, lambda draw: _directed(draw, rows, level, places, cube, slope), f"{words}, by directions", budget
+        uses,
+        lambda draw: _directed(draw, rows, level, places, cube, slope),
+        f"{words}, by directions",
+        budget,
     )
     slopes = weights / spread
     return Line(slopes, float(constant - slopes @ middle))
@@ -166,4 +175,4 @@ def _directed(
     return [steep * weights, np.array(start + rest - steep * mean), middle, spread]
 
 
-__all__ = ["Line", "fitted_line", "solved", "told"]
+__all__ = ["Line", "fitted_line", "line_of", "solved", "told"]

@@ -24,7 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.errors import InvalidParameter
 from discreet.learning.budget import LearningBudget
-from discreet.learning.models.releasing import budget_of, by_class, grid_of, moved, places_of, released
+from discreet.learning.models.releasing import budget_of, by_class, grid_of, places_of, released
 from discreet.learning.statistics import STEPS, Bounds, Floats, Integers, read_bounds
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
@@ -62,6 +62,7 @@ class _Bayes(ClassifierMixin, BaseEstimator):  # type: ignore[misc]  # scikit-le
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
         """The labels of rows (m, d)."""
+        check_is_fitted(self)
         found: npt.NDArray[Any] = self.classes_[self._joint(X).argmax(axis=1)]
         return found
 
@@ -127,7 +128,7 @@ class GaussianNB(_Bayes):
     def _learn(self, found: Floats, error: float, rows: int) -> None:
         """Means, spreads and priors from noisy moments (classes, 2 d + 1) with a standard error on each."""
         width = found.shape[1] // 2
-        ends = read_bounds(self.bounds or ())
+        ends = read_bounds(self.bounds_)
         counts = balanced(found[:, 0], error, rows)
         sums, squares = found[:, 1 : width + 1], (found[:, width + 1 :] + counts[:, None]) / 2
         theta, theta_error = shrunk(sums / counts[:, None], error / counts, counts)
@@ -143,7 +144,7 @@ class GaussianNB(_Bayes):
     def _joint(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
         check_is_fitted(self)
         features = validate_data(self, X, reset=False, dtype=np.float64)
-        ends = read_bounds(self.bounds or ())
+        ends = read_bounds(self.bounds_)
         inside = np.clip(features, ends[:, 0], ends[:, 1])
         far = ((inside[:, None] - self.theta_) ** 2 / self.var_ + np.log(self.var_)).sum(axis=2)
         found: Floats = np.log(self.class_prior_) - far / 2
@@ -253,7 +254,8 @@ class CategoricalNB(_Bayes):
         raised = np.maximum(table, 0) + self.alpha
         common = raised.sum(axis=0) / raised.sum()
         found = raised + 2 * scale * common
-        return np.log(found / found.sum(axis=1, keepdims=True))
+        logs: Floats = np.log(found / found.sum(axis=1, keepdims=True))
+        return logs
 
     def _codes(self, X: npt.ArrayLike) -> Integers:  # noqa: N803
         """The place of each value among the categories of its feature: int64 (n, d), -1 for none."""

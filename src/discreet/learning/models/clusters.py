@@ -129,16 +129,14 @@ class KMeans(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[mis
         first = CubeVector(2 * STEPS / share, 2 * STEPS, 2 * width)
         later = CubeVector(2 * STEPS / share, 2 * STEPS, width + 1)
         uses = {"all": Use(first, budget.neighbours, 2 * width)}
-        uses |= {
-            f"round {at}": Use(later, budget.neighbours, clusters * (width + 1)) for at in range(times)
-        }
+        uses |= {f"round {at}": Use(later, budget.neighbours, clusters * (width + 1)) for at in range(times)}
         found = released(
             uses,
             lambda draw: _centres(draw, rows, clusters, times, (first, later)),
             f"k-means of {clusters} centres on {width} features in {times} rounds",
             budget,
         )
-        ends = read_bounds(self.bounds or ())
+        ends = read_bounds(self.bounds_)
         self.cluster_centers_: Floats = found[0] * (ends[:, 1] - ends[:, 0]) / 2 + ends.mean(axis=1)
         self.counts_: Floats = found[1]
         self.n_iter_ = times
@@ -148,7 +146,7 @@ class KMeans(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[mis
         """Distances to the centres, of features between -1 and 1: float64 (m, n_clusters)."""
         check_is_fitted(self)
         features = validate_data(self, X, reset=False, dtype=np.float64)
-        ends = read_bounds(self.bounds or ())
+        ends = read_bounds(self.bounds_)
         apart = moved(features, ends)[:, None] - moved(self.cluster_centers_, ends)
         return np.sqrt((apart**2).sum(axis=2))
 

@@ -93,10 +93,34 @@ def grid_of(learner: Any, features: npt.ArrayLike, bounds: Bounds | None) -> Int
     Raises:
         InvalidParameter: bounds are missing or do not fit, or features are no numbers.
     """
+    found: Floats = validate_data(learner, features_of(features), dtype=np.float64, ensure_all_finite=False)
+    learner.bounds_ = wide(bounds, found.shape[1])
+    return scaled(found, learner.bounds_)
+
+
+def features_of(features: npt.ArrayLike) -> Any:
+    """Features as numbers; a frame keeps the names of its columns.
+
+    Raises:
+        InvalidParameter: they are no numbers.
+    """
+    found = numbers(features)
+    named = hasattr(features, "columns") and hasattr(features, "set_axis")
+    return type(features)(found, columns=features.columns) if named else found  # type: ignore[attr-defined, call-arg]
+
+
+def wide(bounds: Bounds | None, width: int) -> Bounds:
+    """The bounds of each feature; one pair is for all of them.
+
+    Raises:
+        InvalidParameter: there are none.
+    """
     if bounds is None:
         raise InvalidParameter("The bounds are missing.", "Give bounds=[(0, 120), …], one for each feature.")
-    found: Floats = validate_data(learner, numbers(features), dtype=np.float64, ensure_all_finite=False)
-    return scaled(found, bounds)
+    listed = list(bounds)
+    return (
+        [tuple(listed)] * width if len(listed) == 2 and all(np.ndim(one) == 0 for one in listed) else listed
+    )
 
 
 def places_of(labels: npt.ArrayLike, classes: Sequence[Any] | None, count: int) -> Integers:
@@ -105,6 +129,7 @@ def places_of(labels: npt.ArrayLike, classes: Sequence[Any] | None, count: int) 
     Raises:
         InvalidParameter: classes are missing, fewer than two or twice the same, or labels do not fit the rows.
     """
+    see_target(labels)
     listed = [] if classes is None else list(classes)
     try:
         distinct = len(set(listed)) == len(listed)
@@ -119,6 +144,16 @@ def places_of(labels: npt.ArrayLike, classes: Sequence[Any] | None, count: int) 
         raise InvalidParameter("Features and labels do not fit.", "Give a label for each row.")
     place = {name: at for at, name in enumerate(listed)}
     return np.array([_place(place, one) for one in given.tolist()], np.int64)
+
+
+def see_target(target: object) -> None:
+    """See that there is a target.
+
+    Raises:
+        InvalidParameter: there is none.
+    """
+    if target is None:
+        raise InvalidParameter("This learner requires y to be passed, but the target y is None.", "Give y.")
 
 
 def _place(place: Mapping[Any, int], label: Any) -> int:
@@ -138,7 +173,8 @@ def moved(features: Floats, ends: Floats) -> Floats:
     half = (ends[:, 1] - ends[:, 0]) / 2
     with np.errstate(all="ignore"):
         found = np.nan_to_num((features - ends.mean(axis=1)) / half, nan=0.0, posinf=1.0, neginf=-1.0)
-    return np.clip(found, -1, 1)
+    inside: Floats = np.clip(found, -1, 1)
+    return inside
 
 
 __all__ = ["STEPS", "Made", "budget_of", "by_class", "grid_of", "moved", "places_of", "released"]

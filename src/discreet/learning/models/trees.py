@@ -130,7 +130,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
             budget,
         )
         self.depth_ = depth
-        ends = read_bounds(self.bounds or ())
+        ends = read_bounds(self.bounds_)
         self.feature_, self._cut = taken // CUTS, taken % CUTS
         part = (self._cut + 1) / (CUTS + 1)
         self.threshold_: Floats = ends[self.feature_, 0] + part * (ends[:, 1] - ends[:, 0])[self.feature_]
@@ -144,7 +144,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         """The chances of the classes: float64 (m, classes)."""
         check_is_fitted(self)
         features = validate_data(self, X, reset=False, dtype=np.float64)
-        rows = np.rint(moved(features, read_bounds(self.bounds or ())) * STEPS).astype(np.int64)
+        rows = np.rint(moved(features, read_bounds(self.bounds_)) * STEPS).astype(np.int64)
         bins, node = bins_of(rows), np.zeros(len(rows), np.int64)
         for level in range(self.depth_):
             at = 2**level - 1 + node
@@ -154,6 +154,7 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
         """The labels of rows (m, d)."""
+        check_is_fitted(self)
         found: npt.NDArray[Any] = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return found
 
@@ -186,7 +187,8 @@ def _grown(
     draw: Draw, bins: Integers, places: Integers, depth: int, classes: int, public: Integers | None
 ) -> list[Integers]:
     """The splits of all nodes, level by level, and the noisy counts of the leaves: int64 (leaves, classes)."""
-    node, taken = np.zeros(len(bins), np.int64), []
+    taken: list[int] = []
+    node = np.zeros(len(bins), np.int64)
     for level in range(depth):
         chosen = [] if public is None else public[2**level - 1 : 2 ** (level + 1) - 1].tolist()
         for at in range(len(chosen), 2**level):
