@@ -34,6 +34,7 @@ MODULES = (
     "quantiles",
     "workloads",
     "graphs",
+    "learning",
     "gaussian",
     "memory",
     "accounting",

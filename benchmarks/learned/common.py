@@ -1,8 +1,8 @@
 """Rows, splits and scores that every library is given; run by each of them in its own environment.
 
 A task is a model and a data set. A run splits the rows, lets the library fit on seven tenths, and scores it on the
-rest. Features are moved to -1 to 1 by public bounds for everybody. A `line` is a regression on the one feature that goes best
-with the target, which everybody is told.
+rest. Features are moved to -1 to 1 by public bounds for everybody. A `line` is a regression on the one feature
+that goes best with the target, which everybody is told.
 """
 
 from __future__ import annotations

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
 from typing import Any
 
-from benchmarks.learned.common import CLUSTERS, COMPONENTS, Facts, main
-from discreet import learning
+sys.path[:1] = [str(Path(__file__).parents[2])]
+
+from benchmarks.learned.common import CLUSTERS, COMPONENTS, Facts, main  # noqa: E402
+from discreet import learning  # noqa: E402
 
 
 def _box(facts: Facts) -> list[tuple[int, int]]:

@@ -2,8 +2,8 @@
 
 Columns z lie in [-1, 1], in units of STEPS (`learning.statistics`). First the sums of z and of 2 z^2 - 1 give noisy
 means m and spreads g: a row moves each by at most 2 when it is replaced (`CubeVector`). With u = (z - m)/g a row is
-then v = s (1, u), shortened by an s <= 1 so that the absolute values of s u add up to at most B, and none is above R. All
-products of two coordinates of v are summed, in units of UNIT^2, with Laplace noise.
+then v = s (1, u), shortened by an s <= 1 so that the absolute values of s u add up to at most B, and none is above R.
+All products of two coordinates of v are summed, in units of UNIT^2, with Laplace noise.
 
 Sensitivity. The absolute products v_i v_j, i <= j, add up to (|v|_1^2 + |v|_2^2)/2 in each row, where |v|_1 <= B + 1
 and |v|_2^2 <= 1 + R B. Replacing a row moves the sums by at most twice as much: (B + 1)^2 + 1 + R B. Integers are cut

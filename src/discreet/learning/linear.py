@@ -36,8 +36,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         InvalidParameter: a parameter is out of range. Nothing was charged.
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
-    Privacy: epsilon, pure, for replacing one row: the Laplace mechanism on sums of products
-    (`discreet.learning.statistics`); all else is post-processing. Source: sufficient statistics perturbation (Foulds,
+    Privacy: epsilon, pure, for replacing one row: Laplace noise on sums of products around private means
+    (`discreet.learning.centred`, `discreet.learning.scores`); all else is post-processing. Source: sufficient statistics perturbation (Foulds,
     Geumlek, Welling and Chaudhuri 2016; Wang 2018).
 
     Example:
@@ -65,14 +65,23 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803  # the name in scikit-learn
         """Learn the coefficients `coef_` (d,) and `intercept_`."""
-        if self.bounds is None or self.target_bounds is None:
-            raise InvalidParameter(
-                "The bounds are missing.", "Give bounds=[(0, 120), …] and target_bounds=(0, 1)."
-            )
+        self.see_parameters()
         features = _features(self, X)
         self.bounds_ = wide(self.bounds, features.shape[1])
         rows = scaled(_beside(features, y), [*self.bounds_, self.target_bounds])
         return self._take(_line(rows, self, f"linear regression on {features.shape[1]} features"))
+
+    def see_parameters(self) -> None:
+        """See that bounds and ridge are there.
+
+        Raises:
+            InvalidParameter: they are not.
+        """
+        if self.bounds is None or self.target_bounds is None:
+            raise InvalidParameter(
+                "The bounds are missing.", "Give bounds=[(0, 120), …] and target_bounds=(0, 1)."
+            )
+        _ridge(self)
 
     def _from_moments(self, moments: Centred) -> Self:
         return self._take(line_of(moments, _ridge(self)))
@@ -147,16 +156,25 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803
         """Learn the coefficients `coef_` (1, d) and `intercept_` (1,) of the score of the second class."""
-        if self.bounds is None or len(self.classes) != 2:
-            raise InvalidParameter(
-                "The bounds or the classes are missing.", "Give bounds=[(0, 120)], classes=(0, 1)."
-            )
+        self.see_parameters()
         features = _features(self, X)
         self.bounds_ = wide(self.bounds, features.shape[1])
         see_target(y)
         target = np.where(names(y) == self.classes[1], 1.0, -1.0)
         rows = scaled(_beside(features, target), [*self.bounds_, (-1, 1)])
         return self._take(_line(rows, self, f"logistic regression on {features.shape[1]} features"))
+
+    def see_parameters(self) -> None:
+        """See that bounds, classes and ridge are there.
+
+        Raises:
+            InvalidParameter: they are not.
+        """
+        if self.bounds is None or self.classes is None or len(self.classes) != 2:
+            raise InvalidParameter(
+                "The bounds or the classes are missing.", "Give bounds=[(0, 120)], classes=(0, 1)."
+            )
+        _ridge(self)
 
     def _from_moments(self, moments: Centred) -> Self:
         return self._take(line_of(moments, _ridge(self)))
@@ -182,6 +200,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
         """The labels of rows (m, d)."""
+        check_is_fitted(self)
         found: npt.NDArray[Any] = self.classes_[(self.decision_function(X) > 0).astype(int)]
         return found
 

@@ -1,10 +1,14 @@
 """A line that foretells a target from private moments: least squares where people are many, else by directions.
 
 Where the noise on all products stays below the number of people, least squares is solved from them
-(`learning.centred`). Where it does not, only the products of features with the target are asked for: the coordinates of
-u t, u cut to +-WIDE spreads and t within +-1, in one cube. They give the direction w of the line; its slope follows from the sums of
-f, f^2, f t and t of one column f = u w, cut to [-1, 1]. Where even these would be noise, the line is the mean of the
-target. Which way is taken depends on epsilon, rows and columns alone.
+(`learning.centred`). Where it does not, only the products of features with the target are asked for: the coordinates
+of u t, u cut to +-WIDE spreads and t within +-1, in one cube. They give the direction w of the line; its slope follows
+from the sums of f, 2 f^2 - 1, f t and t of one column f = u w, cut to [-1, 1]. Where even these would be noise, the line
+is the mean of the target. Which way is taken depends on epsilon, rows and columns alone.
+
+Sensitivity of the four sums. |f - f'| + 2 |f^2 - f'^2| + |f t - f' t'| + |t - t'| is convex in t and in t', so that it is
+largest where both are 1 or -1. Where they are alike it is 2 |f - f'| (1 + |f + f'|) <= 9/2; else it is
+2 max(|f|, |f'|) + 2 |f^2 - f'^2| + 2 <= 6.
 """
 
 from __future__ import annotations
@@ -128,7 +132,7 @@ def _by_direction(
     width = rows.shape[1] - 1
     level = LaplaceVector(2 * STEPS / shares["level"], 2 * STEPS)
     places = places_noise(shares["places"], width)
-    slope = LaplaceVector(7 * STEPS / shares["slope"], 7 * STEPS)
+    slope = LaplaceVector(6 * STEPS / shares["slope"], 6 * STEPS)
     uses = {
         "level": Use(level, budget.neighbours, 1),
         "places": Use(places, budget.neighbours, 2 * width),

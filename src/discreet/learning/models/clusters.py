@@ -148,7 +148,8 @@ class KMeans(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[mis
         features = validate_data(self, X, reset=False, dtype=np.float64)
         ends = read_bounds(self.bounds_)
         apart = moved(features, ends)[:, None] - moved(self.cluster_centers_, ends)
-        return np.sqrt((apart**2).sum(axis=2))
+        found: Floats = np.sqrt((apart**2).sum(axis=2))
+        return found
 
     def predict(self, X: npt.ArrayLike) -> Integers:  # noqa: N803
         """The nearest centre of rows (m, d)."""

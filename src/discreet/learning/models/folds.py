@@ -5,8 +5,8 @@ looked at by those who may see the rows, and by nobody else. `cross_validate` re
 all rows of a loss between 0 and 1, each row being scored by the model that was not fitted on it.
 
 Price. The ledger charges every fit. (A row is missing in one of them, so that (folds - 1) times the epsilon of the
-model would be enough.) Rows are dealt to folds by their places, which are no data. Given the fitted models, replacing a row
-moves the sum of the losses by at most 1.
+model would be enough.) Rows are dealt to folds by their places, which are no data. Given the fitted models, replacing
+a row moves the sum of the losses by at most 1.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sklearn.base import clone, is_classifier, is_regressor
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import numbers
 from discreet.learning.budget import LearningBudget
-from discreet.learning.models.releasing import budget_of, released
+from discreet.learning.models.releasing import budget_of, released, wide
 from discreet.learning.statistics import Floats, read_bounds
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.mechanisms.parameters import read_count
@@ -157,7 +157,8 @@ def _inside(model: Any, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
     bounds = getattr(model, "bounds", None)
     if bounds is None:
         return rows
-    ends, found = read_bounds(bounds), numbers(rows)
+    found = numbers(rows)
+    ends = read_bounds(wide(bounds, found.shape[-1]))
     if found.ndim != 2 or found.shape[1] != len(ends):
         raise InvalidParameter("The bounds do not fit.", "Give (least, greatest) for each feature.")
     return np.clip(np.where(np.isnan(found), ends.mean(axis=1), found), ends[:, 0], ends[:, 1])

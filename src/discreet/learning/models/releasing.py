@@ -98,7 +98,7 @@ def grid_of(learner: Any, features: npt.ArrayLike, bounds: Bounds | None) -> Int
     return scaled(found, learner.bounds_)
 
 
-def features_of(features: npt.ArrayLike) -> Any:
+def features_of(features: Any) -> Any:
     """Features as numbers; a frame keeps the names of its columns.
 
     Raises:
@@ -106,7 +106,7 @@ def features_of(features: npt.ArrayLike) -> Any:
     """
     found = numbers(features)
     named = hasattr(features, "columns") and hasattr(features, "set_axis")
-    return type(features)(found, columns=features.columns) if named else found  # type: ignore[attr-defined, call-arg]
+    return type(features)(found, columns=features.columns) if named else found
 
 
 def wide(bounds: Bounds | None, width: int) -> Bounds:
@@ -117,7 +117,7 @@ def wide(bounds: Bounds | None, width: int) -> Bounds:
     """
     if bounds is None:
         raise InvalidParameter("The bounds are missing.", "Give bounds=[(0, 120), …], one for each feature.")
-    listed = list(bounds)
+    listed: list[Any] = list(bounds)
     return (
         [tuple(listed)] * width if len(listed) == 2 and all(np.ndim(one) == 0 for one in listed) else listed
     )

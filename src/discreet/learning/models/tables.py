@@ -17,7 +17,8 @@ from discreet.errors import InvalidParameter
 from discreet.learning.centred import Centred
 from discreet.learning.linear import PCA, LinearRegression, LogisticRegression
 from discreet.learning.models.bayes import GaussianNB
-from discreet.learning.statistics import Bounds, Floats, read_bounds
+from discreet.learning.models.releasing import wide
+from discreet.learning.statistics import Floats, read_bounds
 from discreet.session.session import Session
 from discreet.sql.expressions.dialect import quoted_name, quoted_text
 
@@ -59,14 +60,21 @@ def fit_table(
         >>> bool(250 < made.coef_[0] < 350)
         True
     """
-    if model.bounds is None or len(model.bounds) != len(features) or not features:
+    if not isinstance(model, (LinearRegression, LogisticRegression, PCA, GaussianNB)):
+        raise InvalidParameter(
+            "This model is not made of sums alone.", "Take a regression, PCA or GaussianNB, or fit arrays."
+        )
+    if isinstance(model, (LinearRegression, LogisticRegression)):
+        model.see_parameters()
+    bounds = wide(model.bounds, len(features))
+    if len(bounds) != len(features) or not features:
         raise InvalidParameter("The bounds do not fit.", "Give (least, greatest) for each feature.")
     if model.budget is not None:
         raise InvalidParameter("The model has a budget of its own.", "Leave it out: the session is charged.")
     if (target is None) is not isinstance(model, PCA):
         raise InvalidParameter("The target does not fit the model.", "Name a column, or none for PCA.")
-    model.bounds_ = list(model.bounds)
-    columns = [moved_sql(name, ends) for name, ends in zip(features, read_bounds(model.bounds), strict=True)]
+    model.bounds_ = bounds
+    columns = [moved_sql(name, ends) for name, ends in zip(features, read_bounds(bounds), strict=True)]
     if isinstance(model, GaussianNB):
         _naive(model, session, table, columns, str(target))
     elif isinstance(model, PCA):
@@ -74,17 +82,14 @@ def fit_table(
             raise InvalidParameter("There are not so many components.", f"Ask for 1 to {len(features)}.")
         model._axes(_moments(session, table, columns, model.epsilon))
     elif isinstance(model, LinearRegression):
-        bounds: Bounds = [model.target_bounds or (0, 0)]
-        moments = _moments(
-            session, table, [*columns, moved_sql(str(target), read_bounds(bounds)[0])], model.epsilon
-        )
+        ends = read_bounds([model.target_bounds or (0, 0)])[0]
+        moments = _moments(session, table, [*columns, moved_sql(str(target), ends)], model.epsilon)
         model._from_moments(moments)
     else:
         second = literal(model.classes[1])
         chosen = f"CASE WHEN {quoted_name(str(target))} = {second} THEN 1.0 ELSE -1.0 END"
         model._from_moments(_moments(session, table, [*columns, chosen], model.epsilon))
     model.n_features_in_ = len(features)
-    model.feature_names_in_ = np.array(features, object)
     return model
 
 

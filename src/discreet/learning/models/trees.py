@@ -39,7 +39,7 @@ CUTS: Final = 15
 MOST_DEPTH: Final = 10
 FEW: Final = 40
 """Of fewer rows for each class, times epsilon, no split can be chosen well: all is spent on the leaves."""
-PUBLIC_DEPTH: Final = 5
+PUBLIC_DEPTH: Final = 4
 """Levels of a tree whose splits no row decides."""
 LEAVES: Final = Fraction(3, 10)
 """The share of epsilon of the leaves."""
@@ -180,7 +180,9 @@ def _public(width: int, depth: int) -> Integers:
     """Splits that no row decided: features by chance, thresholds near the middle."""
     rng = np.random.default_rng()
     nodes = 2**depth - 1
-    return rng.integers(0, width, nodes) * CUTS + rng.integers(CUTS // 2 - 2, CUTS // 2 + 3, nodes)
+    features, cuts = rng.integers(0, width, nodes), rng.integers(CUTS // 2 - 2, CUTS // 2 + 3, nodes)
+    found: Integers = features * CUTS + cuts
+    return found
 
 
 def _grown(
