@@ -54,9 +54,9 @@ def lines(only: list[str] | None = None) -> Iterator[Line]:
             theirs = {peer: asked(peer, PEERS[peer], folder, model, path.stem) for peer in TASKS[model]}
             for epsilon, found in ours.items():
                 yield from _compared(f"{model}, {path.stem}, epsilon {epsilon}", found, epsilon, theirs)
-    for rows, epsilon in () if only else CASES:
-        held, _, width = coverage(rows, epsilon, 300)
-        yield Line(f"95 % intervals hold: {rows:,} rows, epsilon {epsilon:g} (width {width:.2g})", held, "least", 0.94,
+    for rows, asked_for in () if only else CASES:
+        held, _, width = coverage(rows, asked_for, 300)
+        yield Line(f"95 % intervals hold: {rows:,} rows, epsilon {asked_for:g} (width {width:.2g})", held, "least", 0.94,
                    held, "0.94 or more", held >= 0.94, "")  # fmt: skip
 
 
@@ -89,8 +89,7 @@ def asked(script: str, environment: str | None, folder: Path, model: str, stem: 
         done = subprocess.run([*command, EPSILONS, model, stem], capture_output=True, text=True,
                               timeout=LIMIT, env={**os.environ, "PYTHONPATH": _path(script)})  # fmt: skip
     except subprocess.TimeoutExpired as late:
-        text = late.stdout or b""
-        return _read(text.decode() if isinstance(text, bytes) else text)
+        return _read((late.stdout or b"").decode())
     if done.returncode:
         print(done.stderr[-500:], file=sys.stderr)
     return _read(done.stdout)

@@ -43,6 +43,8 @@ WITHIN: Final = 0.1
 """About the square of a mean, where nothing is known of a column between -1 and 1; noise above it counts little."""
 SPREAD: Final = 0.2
 """About its variance."""
+BLIND: Final = 0.1
+"""Where means would err by more than this, moments are taken around the middle of the bounds."""
 NARROW: Final = 0.05
 """No spread is less, where columns lie in -1 to 1."""
 
@@ -127,6 +129,8 @@ def centred(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: st
     """
     width = rows.shape[1]
     places = places_noise(epsilon * FIRST, width)
+    if places.deviation / STEPS > BLIND * max(len(rows), 1):
+        return _around_the_middle(rows, epsilon, budget, words)
     length = length_for(float(epsilon), len(rows), width)
     sensitivity = moves(length)
     noise = LaplaceVector(sensitivity / (epsilon * (1 - FIRST)), sensitivity)
@@ -141,8 +145,29 @@ def centred(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: st
         "products": Use(noise, budget.neighbours, count),
     }
     found, middle, spread = released(uses, compute, words, budget)
-    first, second = np.triu_indices(width + 1)
-    matrix = np.zeros((width + 1, width + 1))
+    return _told(found, noise, middle, spread)
+
+
+def _around_the_middle(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> Centred:
+    """The same around the middle of the bounds, with spreads of two columns alike: nothing is spent to find them."""
+    width = rows.shape[1]
+    length = length_for(float(epsilon), len(rows), width)
+    sensitivity = moves(length)
+    noise = LaplaceVector(sensitivity / epsilon, sensitivity)
+    count = (width + 1) * (width + 2) // 2
+    middle, spread = np.zeros(width), np.full(width, math.sqrt(SPREAD))
+    (found,) = released(
+        {"products": Use(noise, budget.neighbours, count)},
+        lambda draw: [draw("products", products(shortened(rows, middle, spread, length)))],
+        f"{words}, around the middle",
+        budget,
+    )
+    return _told(found, noise, middle, spread)
+
+
+def _told(found: Integers, noise: LaplaceVector, middle: Floats, spread: Floats) -> Centred:
+    first, second = np.triu_indices(len(middle) + 1)
+    matrix = np.zeros((len(middle) + 1, len(middle) + 1))
     matrix[first, second] = matrix[second, first] = found / UNIT**2
     return Centred(matrix, float(noise.scale) / UNIT**2, middle, spread)
 

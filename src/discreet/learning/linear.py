@@ -37,8 +37,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
     Privacy: epsilon, pure, for replacing one row: Laplace noise on sums of products around private means
-    (`discreet.learning.centred`, `discreet.learning.scores`); all else is post-processing. Source: sufficient statistics perturbation (Foulds,
-    Geumlek, Welling and Chaudhuri 2016; Wang 2018).
+    (`discreet.learning.centred`, `discreet.learning.scores`); all else is post-processing. Source: sufficient
+    statistics perturbation (Foulds, Geumlek, Welling and Chaudhuri 2016; Wang 2018).
 
     Example:
         >>> import numpy as np

@@ -3,11 +3,11 @@
 Where the noise on all products stays below the number of people, least squares is solved from them
 (`learning.centred`). Where it does not, only the products of features with the target are asked for: the coordinates
 of u t, u cut to +-WIDE spreads and t within +-1, in one cube. They give the direction w of the line; its slope follows
-from the sums of f, 2 f^2 - 1, f t and t of one column f = u w, cut to [-1, 1]. Where even these would be noise, the line
-is the mean of the target. Which way is taken depends on epsilon, rows and columns alone.
+from the sums of f, 2 f^2 - 1, f t and t of one column f = u w, cut to [-1, 1]. Where even these would be noise, the
+line is the mean of the target. Which way is taken depends on epsilon, rows and columns alone.
 
-Sensitivity of the four sums. |f - f'| + 2 |f^2 - f'^2| + |f t - f' t'| + |t - t'| is convex in t and in t', so that it is
-largest where both are 1 or -1. Where they are alike it is 2 |f - f'| (1 + |f + f'|) <= 9/2; else it is
+Sensitivity of the four sums. |f - f'| + 2 |f^2 - f'^2| + |f t - f' t'| + |t - t'| is convex in t and in t', so that it
+is largest where both are 1 or -1. Where they are alike it is 2 |f - f'| (1 + |f + f'|) <= 9/2; else it is
 2 max(|f|, |f'|) + 2 |f^2 - f'^2| + 2 <= 6.
 """
 
@@ -31,7 +31,7 @@ from discreet.release.draw import Draw, Use
 WIDE: Final = 2
 TOO_LOUD: Final = 0.7
 """Directions are taken where the largest eigenvalue of the noise is above so many people's share."""
-RIDGE: Final = 0.35
+RIDGE: Final = 0.25
 """The ridge beside that of the user: so much of the largest eigenvalue of the noise."""
 SHARES: Final = {
     "level": Fraction(1, 10), "places": Fraction(1, 5), "directions": Fraction(1, 2), "slope": Fraction(1, 5)

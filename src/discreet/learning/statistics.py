@@ -1,9 +1,9 @@
-"""Bounded columns as exact integers: each is moved to [-1, 1] by its bounds, clamped, and rounded to a grid of 2^-16."""
+"""Bounded columns as exact integers: moved to [-1, 1] by their bounds, clamped, and rounded to a grid of 2^-16."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,8 @@ from discreet.rational import Number, decimal
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
-Bounds = Sequence[tuple[Number, Number]]
+Bounds = Sequence[tuple[Number, Number] | Number]
+"""(least, greatest) of each column; or one pair for all of them, where a learner says so."""
 
 STEPS: Final = 1 << 16
 """A column lies in -STEPS to STEPS."""
@@ -46,8 +47,9 @@ def read_bounds(bounds: Bounds) -> Floats:
     Raises:
         InvalidParameter: one of them is no pair of finite numbers, the lesser first.
     """
+    pairs: Any = bounds
     try:
-        ends = np.array([[float(decimal(end)) for end in pair] for pair in bounds])
+        ends = np.array([[float(decimal(end)) for end in pair] for pair in pairs])
     except (TypeError, ValueError):
         ends = np.zeros(0)
     if ends.ndim != 2 or ends.shape[1] != 2 or not (ends[:, 0] < ends[:, 1]).all():
