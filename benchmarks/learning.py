@@ -56,8 +56,8 @@ def lines(only: list[str] | None = None) -> Iterator[Line]:
                 yield from _compared(f"{model}, {path.stem}, epsilon {epsilon}", found, epsilon, theirs)
     for rows, asked_for in () if only else CASES:
         held, _, width = coverage(rows, asked_for, 300)
-        yield Line(f"95 % intervals hold: {rows:,} rows, epsilon {asked_for:g} (width {width:.2g})", held, "least", 0.94,
-                   held, "0.94 or more", held >= 0.94, "")  # fmt: skip
+        name = f"95 % intervals hold: {rows:,} rows, epsilon {asked_for:g} (width {width:.2g})"
+        yield Line(name, held, "least", 0.94, held, "0.94 or more", held >= 0.94, "")
 
 
 def _compared(name: str, found: list[float], epsilon: str, theirs: dict[str, Scores]) -> Iterator[Line]:
@@ -68,7 +68,7 @@ def _compared(name: str, found: list[float], epsilon: str, theirs: dict[str, Sco
             yield Line(f"{name}: {peer} has no answer", own, "", 0.0, 0.0, "", True, "")
             continue
         least = statistics.median(other) - 2 * math.hypot(error(found), error(other))
-        yield Line(name, own, peer, statistics.median(other), own - statistics.median(other),
+        yield Line(f"{name}, beside {peer}", own, peer, statistics.median(other), own - statistics.median(other),
                    "no less, but for chance", own >= least, "")  # fmt: skip
 
 

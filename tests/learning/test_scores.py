@@ -18,7 +18,8 @@ RNG = np.random.default_rng(3)
 
 
 def grid(values: np.ndarray) -> np.ndarray:
-    return np.rint(np.clip(values, -1, 1) * STEPS).astype(np.int64)
+    found: np.ndarray = np.rint(np.clip(values, -1, 1) * STEPS).astype(np.int64)
+    return found
 
 
 def columns(rows: int, width: int) -> np.ndarray:

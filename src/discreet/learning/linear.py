@@ -68,7 +68,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.see_parameters()
         features = _features(self, X)
         self.bounds_ = wide(self.bounds, features.shape[1])
-        rows = scaled(_beside(features, y), [*self.bounds_, self.target_bounds])
+        rows = scaled(_beside(features, y), [*self.bounds_, self.target_bounds or (0, 0)])
         return self._take(_line(rows, self, f"linear regression on {features.shape[1]} features"))
 
     def see_parameters(self) -> None:
@@ -170,7 +170,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Raises:
             InvalidParameter: they are not.
         """
-        if self.bounds is None or self.classes is None or len(self.classes) != 2:
+        if self.bounds is None or len(self.classes) != 2:
             raise InvalidParameter(
                 "The bounds or the classes are missing.", "Give bounds=[(0, 120)], classes=(0, 1)."
             )

@@ -39,7 +39,7 @@ MODELS: dict[str, Callable[..., Any]] = {
         **{"categories": [ODD, ODD, [0.3]], "classes": ("a", "b", "c"), **more}
     ),
 }
-LABELS = ["a", "b", "c", None, float("nan"), 7, b"a", {}]
+LABELS: list[Any] = ["a", "b", "c", None, float("nan"), 7, b"a", {}]
 
 
 def target(rng: np.random.Generator, name: str, rows: int) -> Any:

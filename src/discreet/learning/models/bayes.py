@@ -15,6 +15,7 @@ a mean is added to its spread.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -33,6 +34,10 @@ from discreet.release.draw import Use
 
 LEAST: float = 1e-4
 """No spread is less: a hundredth of the half of the bounds."""
+
+
+LOUD: float = 2.0
+"""Where the noise on a class is so many times its rows, only the sizes of classes are asked for."""
 
 
 def moments(rows: Integers) -> Integers:
@@ -116,6 +121,8 @@ class GaussianNB(_Bayes):
         self.classes_ = np.array(self.classes)
         count, width = len(self.classes_), 2 * rows.shape[1] + 1
         noise = CubeVector(2 * STEPS / loss, 2 * STEPS, width)
+        if noise.deviation / STEPS > LOUD * len(rows) / count:
+            return self._count(places, loss, budget, rows.shape[1])
         (found,) = released(
             {"moments": Use(noise, budget.neighbours, count * width)},
             lambda draw: [draw("moments", by_class(moments(rows), places, count))],
@@ -124,6 +131,26 @@ class GaussianNB(_Bayes):
         )
         self._learn(found / STEPS, noise.deviation / STEPS, len(rows))
         return self
+
+    def _count(self, places: Integers, loss: Fraction, budget: LearningBudget, width: int) -> Self:
+        """Where moments would be noise alone: how many rows each class has, and the same features for all."""
+        count = len(self.classes_)
+        noise = LaplaceVector(2 / loss, 2)
+        (found,) = released(
+            {"classes": Use(noise, budget.neighbours, count)},
+            lambda draw: [draw("classes", np.bincount(places, minlength=count).astype(np.int64))],
+            f"naive Bayes of {count} classes by their sizes",
+            budget,
+        )
+        ends = read_bounds(self.bounds_)
+        self.class_count_ = balanced(found.astype(np.float64), float(noise.scale) * 2**0.5, len(places))
+        self.class_prior_ = self.class_count_ / self.class_count_.sum()
+        self.theta_ = np.tile(ends.mean(axis=1), (count, 1))
+        self.var_ = np.tile((ends[:, 1] - ends[:, 0]) ** 2 / 4, (count, 1))
+        return self
+
+    theta_: Floats
+    var_: Floats
 
     def _learn(self, found: Floats, error: float, rows: int) -> None:
         """Means, spreads and priors from noisy moments (classes, 2 d + 1) with a standard error on each."""
@@ -138,8 +165,8 @@ class GaussianNB(_Bayes):
         var = np.maximum(var, LEAST) + theta_error**2
         half = (ends[:, 1] - ends[:, 0]) / 2
         self.class_count_, self.class_prior_ = counts, counts / counts.sum()
-        self.theta_: Floats = theta * half + ends.mean(axis=1)
-        self.var_: Floats = var * half**2
+        self.theta_ = theta * half + ends.mean(axis=1)
+        self.var_ = var * half**2
 
     def _joint(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
         check_is_fitted(self)
