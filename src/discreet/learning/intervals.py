@@ -1,10 +1,10 @@
 """Intervals for the coefficients of a line, over the noise and over the people who happened to be asked.
 
 Let A and b be the true moments of u with u and with the target, and w the coefficients of the population: b = A w + r,
-where r adds up the products of u with what the line leaves over. The release shows A + E and b + e. Least squares on
+where r adds up the products of u with the leftovers of the line. The release shows A + E and b + e. Least squares on
 these, without a ridge, errs by about (A + E)^-1 (e - E w + r). E and e are Laplace noise of a known scale, and r is
-close to normal with a covariance of at most A times the variance that the line leaves over. Both are drawn, and an
-interval ends where so many draws do. Whatever is drawn is post-processing.
+close to normal with a covariance of at most A times the variance of the leftovers. Both are drawn, and an
+interval ends where so many draws do. All of it is post-processing.
 
 The interval covers the noise of the release and the chance of drawing these people from a population in which a line
 with leftovers of one variance holds. It does not cover that values beyond the bounds are clamped, nor that another

@@ -118,7 +118,7 @@ def _constant(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: 
 
 
 def _level(draw: Draw, rows: Integers, noise: LaplaceVector) -> Floats:
-    """The mean of the target, made smaller as far as it is noise: float64 (1,)."""
+    """The mean of the target, shortened by the share of its noise: float64 (1,)."""
     people = max(len(rows), 1)
     error = math.sqrt(2) * float(noise.scale) / STEPS / people
     noisy = draw("level", rows[:, -1:].sum(axis=0)) / STEPS / people

@@ -6,8 +6,8 @@ to its nearest centre c, and adds 1 and (z - c)/r, clipped to [-1, 1], to the ve
 spreads. All vectors are in units of STEPS.
 
 A row adds a vector of largest coordinate 1 to one cluster. Replacing it changes one vector by at most 2 in each
-coordinate, or two vectors by at most 1 each: 2 together (`CubeVector`). Rounds depend on what was released before, and
-compose in sequence. Centres move by a mean that is shortened as far as the noise explains it: with noise alone they
+coordinate, or two vectors by at most 1 each: 2 together (`CubeVector`). Rounds depend on earlier releases, and compose
+in sequence. Centres move by a mean that is shortened as far as the noise explains it: with noise alone they
 stay.
 """
 
@@ -64,7 +64,7 @@ def nearest(rows: Floats, centres: Floats) -> Integers:
 
 
 def steps(rows: Floats, centres: Floats, places: Integers, reach: Floats) -> Integers:
-    """What each row adds to its cluster: int64 (n, d + 1), each number in -STEPS to STEPS."""
+    """The numbers that each row adds to its cluster: int64 (n, d + 1), each number in -STEPS to STEPS."""
     away = np.clip((rows - centres[places]) / reach, -1, 1)
     return np.column_stack([np.full(len(rows), STEPS), np.rint(away * STEPS).astype(np.int64)])
 
