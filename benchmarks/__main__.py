@@ -35,6 +35,7 @@ MODULES = (
     "workloads",
     "graphs",
     "streams",
+    "learning",
     "gaussian",
     "memory",
     "accounting",

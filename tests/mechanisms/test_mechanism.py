@@ -27,6 +27,7 @@ COUNTS = mechanisms.SparseCounts.of(1, 9, 0 * ONES, np.array([2, 3, 3]), ONES)
 LEAVES = mechanisms.LeafMeasure.over(9)
 MADE: dict[str, tuple[Mechanism, Any]] = {
     "AboveThreshold": (mechanisms.AboveThreshold(TENTH, c=2), [3, 5000]),
+    "CubeVector": (mechanisms.CubeVector(2000, 200, 3), np.zeros((1, 3), np.int64)),
     "DiscreteGaussian": (mechanisms.DiscreteGaussian(TENTH), 7),
     "Exponential": (mechanisms.Exponential(TENTH), [3, 5]),
     "ExponentialQuantile": (mechanisms.ExponentialQuantile(TENTH, 0.5, LEAVES), COUNTS),

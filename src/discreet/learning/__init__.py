@@ -1,6 +1,6 @@
 """Private learning: students of noisy teachers, and models from noisy sums.
 
-`LinearRegression`, `LogisticRegression` and `PCA` need scikit-learn, of the extra `learning`, when they are named.
+The models need scikit-learn, of the extra `learning`, when they are named.
 """
 
 import importlib
@@ -15,23 +15,44 @@ from discreet.learning.teachers import see_installed
 
 if TYPE_CHECKING:
     from discreet.learning.linear import PCA, LinearRegression, LogisticRegression
+    from discreet.learning.models.bayes import CategoricalNB, GaussianNB
+    from discreet.learning.models.clusters import KMeans
+    from discreet.learning.models.folds import cross_validate
+    from discreet.learning.models.tables import fit_table
+    from discreet.learning.models.trees import DecisionTreeClassifier
 
 __all__ = [
     "PCA",
     "AgreedLabels",
+    "CategoricalNB",
+    "DecisionTreeClassifier",
+    "GaussianNB",
+    "KMeans",
     "Labels",
     "LearningBudget",
     "LinearRegression",
     "LogisticRegression",
     "PrivateArrays",
+    "cross_validate",
     "data_independent",
+    "fit_table",
     "gnmax",
     "pate",
 ]
 
+_NAMES = {
+    "linear": "LinearRegression LogisticRegression PCA",
+    "models.bayes": "CategoricalNB GaussianNB",
+    "models.clusters": "KMeans",
+    "models.folds": "cross_validate",
+    "models.tables": "fit_table",
+    "models.trees": "DecisionTreeClassifier",
+}
+_FILE_OF = {name: file for file, names in _NAMES.items() for name in names.split()}
+
 
 def __getattr__(name: str) -> Any:
-    if name in ("LinearRegression", "LogisticRegression", "PCA"):
-        see_installed()
-        return getattr(importlib.import_module("discreet.learning.linear"), name)
-    raise AttributeError(f"module 'discreet.learning' has no attribute {name!r}")
+    if name not in _FILE_OF:
+        raise AttributeError(f"module 'discreet.learning' has no attribute {name!r}")
+    see_installed()
+    return getattr(importlib.import_module(f"discreet.learning.{_FILE_OF[name]}"), name)

@@ -12,17 +12,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import names, numbers
 from discreet.learning.budget import LearningBudget
-from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled, second_moments
-from discreet.rational import Number
-
-
-def _budget(budget: LearningBudget | None, epsilon: Number) -> LearningBudget:
-    """The budget of a learner; without one it has its own, of one fit."""
-    if budget is None:
-        return LearningBudget(epsilon)
-    if not isinstance(budget, LearningBudget):
-        raise InvalidParameter("budget is no LearningBudget.", "Write budget=LearningBudget(3).")
-    return budget
+from discreet.learning.centred import Centred, centred
+from discreet.learning.intervals import coefficient_intervals
+from discreet.learning.models.releasing import budget_of, features_of, see_target, wide
+from discreet.learning.scores import Line, fitted_line, line_of
+from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
+from discreet.rational import Number, epsilon_of
 
 
 class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # scikit-learn has no types
@@ -41,9 +36,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         InvalidParameter: a parameter is out of range. Nothing was charged.
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
-    Privacy: epsilon, pure, for replacing one row: the Laplace mechanism on sums of products
-    (`discreet.learning.statistics`); all else is post-processing. Source: sufficient statistics perturbation (Foulds,
-    Geumlek, Welling and Chaudhuri 2016; Wang 2018).
+    Privacy: epsilon, pure, for replacing one row: Laplace noise on sums of products around private means
+    (`discreet.learning.centred`, `discreet.learning.scores`); all else is post-processing. Source: sufficient
+    statistics perturbation (Foulds, Geumlek, Welling and Chaudhuri 2016; Wang 2018).
 
     Example:
         >>> import numpy as np
@@ -70,19 +65,46 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803  # the name in scikit-learn
         """Learn the coefficients `coef_` (d,) and `intercept_`."""
+        self.see_parameters()
+        features = _features(self, X)
+        self.bounds_ = wide(self.bounds, features.shape[1])
+        rows = scaled(_beside(features, y), [*self.bounds_, self.target_bounds or (0, 0)])
+        return self._take(_line(rows, self, f"linear regression on {features.shape[1]} features"))
+
+    def see_parameters(self) -> None:
+        """See that bounds and ridge are there.
+
+        Raises:
+            InvalidParameter: they are not.
+        """
         if self.bounds is None or self.target_bounds is None:
             raise InvalidParameter(
                 "The bounds are missing.", "Give bounds=[(0, 120), …] and target_bounds=(0, 1)."
             )
-        features = _features(self, X)
-        ends = read_bounds([*self.bounds, self.target_bounds])
-        rows = scaled(_beside(features, y), [*self.bounds, self.target_bounds])
-        weights = _least_squares(rows, self, f"linear regression on {features.shape[1]} features")
+        _ridge(self)
+
+    def _from_moments(self, moments: Centred) -> Self:
+        return self._take(line_of(moments, _ridge(self)))
+
+    def _take(self, line: Line) -> Self:
+        self._line = line
+        ends = read_bounds([*self.bounds_, self.target_bounds or (0, 1)])
         half = (ends[:, 1] - ends[:, 0]) / 2
         middle = (ends[:, 0] + ends[:, 1]) / 2
-        self.coef_: Floats = weights[1:] * half[-1] / half[:-1]
-        self.intercept_ = float(middle[-1] + weights[0] * half[-1] - self.coef_ @ middle[:-1])
+        self.coef_: Floats = self._line.weights * half[-1] / half[:-1]
+        self.intercept_ = float(middle[-1] + self._line.intercept * half[-1] - self.coef_ @ middle[:-1])
         return self
+
+    def intervals(self, confidence: Number = 0.95) -> Floats:
+        """Intervals of the coefficients and, last, of the intercept: float64 (d + 1, 2).
+
+        Each covers its coefficient in the population with this confidence, over the noise and over the people who were
+        drawn from it (`discreet.learning.intervals`); not over values beyond the bounds. It is around least squares
+        without a ridge, so that `coef_` may lie aside. Where noise hides the moments it has no ends. It costs nothing.
+        """
+        check_is_fitted(self)
+        box = read_bounds([*self.bounds_, self.target_bounds or (0, 1)])
+        return coefficient_intervals(self._line.moments, box, confidence)
 
     def predict(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
         """The target of rows (m, d), inside its bounds: float64 (m,)."""
@@ -134,19 +156,35 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803
         """Learn the coefficients `coef_` (1, d) and `intercept_` (1,) of the score of the second class."""
+        self.see_parameters()
+        features = _features(self, X)
+        self.bounds_ = wide(self.bounds, features.shape[1])
+        see_target(y)
+        target = np.where(names(y) == self.classes[1], 1.0, -1.0)
+        rows = scaled(_beside(features, target), [*self.bounds_, (-1, 1)])
+        return self._take(_line(rows, self, f"logistic regression on {features.shape[1]} features"))
+
+    def see_parameters(self) -> None:
+        """See that bounds, classes and ridge are there.
+
+        Raises:
+            InvalidParameter: they are not.
+        """
         if self.bounds is None or len(self.classes) != 2:
             raise InvalidParameter(
                 "The bounds or the classes are missing.", "Give bounds=[(0, 120)], classes=(0, 1)."
             )
-        features = _features(self, X)
-        target = np.where(names(y) == self.classes[1], 1.0, -1.0)
-        rows = scaled(_beside(features, target), [*self.bounds, (-1, 1)])
-        weights = 2 * _least_squares(rows, self, f"logistic regression on {features.shape[1]} features")
-        ends = read_bounds(self.bounds)
+        _ridge(self)
+
+    def _from_moments(self, moments: Centred) -> Self:
+        return self._take(line_of(moments, _ridge(self)))
+
+    def _take(self, line: Line) -> Self:
+        ends = read_bounds(self.bounds_)
         half, middle = (ends[:, 1] - ends[:, 0]) / 2, ends.mean(axis=1)
         self.classes_ = np.array(self.classes)
-        self.coef_: Floats = (weights[1:] / half)[None, :]
-        self.intercept_: Floats = np.array([weights[0] - self.coef_[0] @ middle])
+        self.coef_: Floats = (2 * line.weights / half)[None, :]
+        self.intercept_: Floats = np.array([2 * line.intercept - self.coef_[0] @ middle])
         return self
 
     def decision_function(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
@@ -162,6 +200,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: npt.ArrayLike) -> npt.NDArray[Any]:  # noqa: N803
         """The labels of rows (m, d)."""
+        check_is_fitted(self)
         found: npt.NDArray[Any] = self.classes_[(self.decision_function(X) > 0).astype(int)]
         return found
 
@@ -210,17 +249,16 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         count = features.shape[1]
         if not 1 <= self.n_components <= count:
             raise InvalidParameter("There are not so many components.", f"Ask for 1 to {count}.")
-        rows = scaled(features, self.bounds)
-        moments, _ = second_moments(
-            rows,
-            [True] * count,
-            self.epsilon,
-            _budget(self.budget, self.epsilon),
-            f"{count} principal components",
-        )
-        people = max(len(rows), 1)
-        self.mean_: Floats = moments[0, 1:] / people
-        spread = moments[1:, 1:] / people - np.outer(self.mean_, self.mean_)
+        self.bounds_ = wide(self.bounds, count)
+        rows = scaled(features, self.bounds_)
+        budget = budget_of(self.budget, self.epsilon)
+        return self._axes(centred(rows, epsilon_of(self.epsilon), budget, f"{count} principal components"))
+
+    def _axes(self, found: Centred) -> Self:
+        people = max(float(found.matrix[0, 0]), 1.0)
+        away = found.matrix[0, 1:] / people
+        self.mean_: Floats = found.middle + found.spread * away
+        spread = np.outer(found.spread, found.spread) * (found.matrix[1:, 1:] / people - np.outer(away, away))
         sizes, axes = np.linalg.eigh(spread)
         order = np.argsort(sizes)[::-1][: self.n_components]
         self.components_: Floats = axes[:, order].T
@@ -231,7 +269,7 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The components of rows (m, d): float64 (m, n_components)."""
         check_is_fitted(self)
         features = validate_data(self, X, reset=False)
-        ends = read_bounds(self.bounds or ())
+        ends = read_bounds(self.bounds_)
         moved = (features - ends.mean(axis=1)) / ((ends[:, 1] - ends[:, 0]) / 2)
         found: Floats = (np.clip(moved, -1, 1) - self.mean_) @ self.components_.T
         return found
@@ -239,30 +277,27 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
 def _features(learner: Any, given: npt.ArrayLike) -> Floats:
     """Features as float64 (n, d); no value of them is an error."""
-    found: Floats = validate_data(learner, numbers(given), dtype=np.float64, ensure_all_finite=False)
+    found: Floats = validate_data(learner, features_of(given), dtype=np.float64, ensure_all_finite=False)
     return found
 
 
 def _beside(features: Floats, target: npt.ArrayLike) -> Floats:
+    see_target(target)
     found = numbers(target).astype(np.float64)
+    if found.ndim == 2 and found.shape[1] == 1:
+        found = found[:, 0]
     if found.shape != features.shape[:1]:
         raise InvalidParameter("Features and target do not fit.", "Give a target for each row.")
     return np.column_stack([features, found])
 
 
-def _least_squares(rows: Integers, learner: Any, words: str) -> Floats:
-    """The weights with which a column of ones and all columns but the last foretell the last."""
-    count = rows.shape[1] - 1
-    budget = _budget(learner.budget, learner.epsilon)
+def _ridge(learner: Any) -> float:
     if not 0 <= learner.ridge < np.inf:
         raise InvalidParameter("The ridge is no number from 0 on.", "Write ridge=0.")
-    moments, scale = second_moments(rows, [True] * count + [False], learner.epsilon, budget, words)
-    ridge = learner.ridge + scale * np.sqrt(2 * count)
-    return _solved(moments[:-1, :-1] + np.diag([0.0] + [ridge] * count), moments[:-1, -1], scale)
+    return float(learner.ridge)
 
 
-def _solved(inside: Floats, beside: Floats, least: float) -> Floats:
-    """The solution of a symmetric system whose eigenvalues are at least `least`: noise may have made them less."""
-    sizes, axes = np.linalg.eigh(inside)
-    found: Floats = axes @ ((axes.T @ beside) / np.maximum(sizes, max(least, 1e-9)))
-    return found
+def _line(rows: Integers, learner: Any, words: str) -> Line:
+    """The line that foretells the last column by the others."""
+    budget = budget_of(learner.budget, learner.epsilon)
+    return fitted_line(rows, epsilon_of(learner.epsilon), budget, words, _ridge(learner))

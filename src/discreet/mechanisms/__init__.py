@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.local.randomized_response import RandomizedResponse
     from discreet.mechanisms.local.two_coins import TwoCoins
     from discreet.mechanisms.local.unary_encoding import UnaryEncoding
+    from discreet.mechanisms.numeric.cube_vector import CubeVector
     from discreet.mechanisms.numeric.discrete_gaussian import DiscreteGaussian
     from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
     from discreet.mechanisms.numeric.laplace import Laplace
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AboveThreshold",
     "Climbed",
+    "CubeVector",
     "DiscreteGaussian",
     "Exponential",
     "ExponentialQuantile",
@@ -77,6 +79,7 @@ __all__ = [
 
 _NAMES = {
     "selection.above_threshold": "AboveThreshold Watch",
+    "numeric.cube_vector": "CubeVector",
     "numeric.discrete_gaussian": "DiscreteGaussian",
     "selection.exponential": "Exponential",
     "local.frequencies": "Frequencies",

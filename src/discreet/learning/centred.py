@@ -1,0 +1,178 @@
+"""Private moments around private means: sums of products of columns that were centred, scaled and shortened.
+
+Columns z lie in [-1, 1], in units of STEPS (`learning.statistics`). First the sums of z and of 2 z^2 - 1 give noisy
+means m and spreads g: a row moves each by at most 2 when it is replaced (`CubeVector`). With u = (z - m)/g a row is
+then v = s (1, u), shortened by an s <= 1 so that the absolute values of s u add up to at most B, and none is above R.
+All products of two coordinates of v are summed, in units of UNIT^2, with Laplace noise.
+
+Sensitivity. The absolute products v_i v_j, i <= j, add up to (|v|_1^2 + |v|_2^2)/2 in each row, where |v|_1 <= B + 1
+and |v|_2^2 <= 1 + R B. Replacing a row moves the sums by at most twice as much: (B + 1)^2 + 1 + R B. Integers are cut
+toward zero, so that they keep both bounds.
+
+A row that is shortened keeps its direction: where y = a + w u holds for u and y, it holds for s, s u and s y. So
+regression stays right, and such rows weigh less. Moments around the mean of rows of a few spreads need many times less
+noise than those of rows anywhere in the bounds.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Final
+
+import numpy as np
+
+from discreet.learning.budget import LearningBudget
+from discreet.learning.models.releasing import released
+from discreet.learning.statistics import STEPS, Floats, Integers
+from discreet.mechanisms.numeric.cube_vector import CubeVector
+from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.release.draw import Draw, Use
+
+UNIT: Final = 1 << 12
+FIRST: Final = Fraction(1, 4)
+"""The share of epsilon of means and spreads."""
+REACH: Final = 3
+"""R: how many spreads a coordinate has at most."""
+LENGTHS: Final = (Fraction(3, 4), Fraction(1), Fraction(3, 2), Fraction(2), Fraction(3))
+"""B is one of these for each column: the longest of which the noise stays below QUIET of the people, or the first. At
+3/4, half of the rows of independent normal columns are shortened; at 3, none."""
+QUIET: Final = 0.12
+WITHIN: Final = 0.1
+"""About the square of a mean, where nothing is known of a column between -1 and 1; noise above it counts little."""
+SPREAD: Final = 0.2
+"""About its variance."""
+BLIND: Final = 0.1
+"""Where means would err by more than this, moments are taken around the middle of the bounds."""
+NARROW: Final = 0.05
+"""No spread is less, where columns lie in -1 to 1."""
+
+
+@dataclass(frozen=True)
+class Centred:
+    """Noisy moments of v.
+
+    Attributes:
+        matrix: sums of products (k + 1, k + 1), the constant first.
+        scale: of the Laplace noise on each.
+        middle, spread: m and g (k,), of columns between -1 and 1.
+    """
+
+    matrix: Floats
+    scale: float
+    middle: Floats
+    spread: Floats
+
+
+def length_for(epsilon: float, people: int, columns: int) -> int:
+    """B in units, by public numbers alone."""
+    known = [max(int(one * columns * UNIT), REACH * UNIT // 2) for one in LENGTHS]
+    quiet = [one for one in known if spectral(epsilon, columns, one) <= QUIET * people]
+    return max(quiet, default=known[0])
+
+
+def moves(length: int) -> int:
+    """How far replacing a row moves the products in L1: the module's text."""
+    return (length + UNIT) ** 2 + UNIT**2 + REACH * UNIT * length
+
+
+def shortened(rows: Integers, middle: Floats, spread: Floats, length: int) -> Integers:
+    """The rows v in units: int64 (n, k + 1)."""
+    most, reach = length, REACH * UNIT
+    u = (rows / STEPS - middle) / spread
+    sums, largest = np.abs(u).sum(axis=1), np.abs(u).max(axis=1)
+    with np.errstate(all="ignore"):
+        s = np.minimum(1, np.minimum(most / (UNIT * sums), reach / (UNIT * largest)))
+    whole = (
+        np.column_stack([np.ones(len(rows)), u]) * (np.nan_to_num(s, nan=1.0) * (1 - 1e-9))[:, None] * UNIT
+    )
+    found: Integers = np.trunc(whole).astype(np.int64)
+    return found
+
+
+def products(rows: Integers) -> Integers:
+    """The sums of products of two coordinates, first those of the first: int64."""
+    first, second = np.triu_indices(rows.shape[1])
+    return np.array([rows[:, a] @ rows[:, b] for a, b in zip(first, second, strict=True)], np.int64)
+
+
+def located(draw: Draw, rows: Integers, noise: CubeVector) -> tuple[Floats, Floats]:
+    """Noisy means and spreads of columns between -1 and 1, the part of a release named "places"."""
+    people, width = max(len(rows), 1), rows.shape[1]
+    vector = np.hstack([rows.sum(axis=0), (2 * rows * rows // STEPS - STEPS).sum(axis=0)])
+    sums = draw("places", vector[None])[0] / STEPS / people
+    error = noise.deviation / STEPS / people
+    kept = 1 / (1 + error**2 / WITHIN)
+    middle = np.clip(sums[:width] * kept, -1, 1)
+    square = np.clip((sums[width:] + 1) / 2 - middle**2, 0, 1)
+    trust = 1 / (1 + (error / SPREAD) ** 2 / width)
+    common = trust * float(square.mean()) + (1 - trust) * SPREAD
+    weight = 1 / (1 + (2 * error / common) ** 2)
+    square = np.maximum(weight * square + (1 - weight) * common, NARROW**2)
+    return middle, np.sqrt(np.minimum(square + kept * error**2, 1))
+
+
+def places_noise(epsilon: Fraction, columns: int) -> CubeVector:
+    """The mechanism of `located`."""
+    return CubeVector(2 * STEPS / epsilon, 2 * STEPS, 2 * columns)
+
+
+def centred(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> Centred:
+    """The noisy moments of rows on the grid (n, k), charged.
+
+    Raises:
+        InvalidParameter: epsilon is out of range. Nothing was charged.
+        BudgetExceeded: the budget does not have so much left. Nothing was charged.
+
+    Privacy: epsilon, pure, for replacing one row: the module's text.
+    """
+    width = rows.shape[1]
+    places = places_noise(epsilon * FIRST, width)
+    if places.deviation / STEPS > BLIND * max(len(rows), 1):
+        return _around_the_middle(rows, epsilon, budget, words)
+    length = length_for(float(epsilon), len(rows), width)
+    sensitivity = moves(length)
+    noise = LaplaceVector(sensitivity / (epsilon * (1 - FIRST)), sensitivity)
+    count = (width + 1) * (width + 2) // 2
+
+    def compute(draw: Draw) -> list[Floats]:
+        middle, spread = located(draw, rows, places)
+        return [draw("products", products(shortened(rows, middle, spread, length))), middle, spread]
+
+    uses = {
+        "places": Use(places, budget.neighbours, 2 * width),
+        "products": Use(noise, budget.neighbours, count),
+    }
+    found, middle, spread = released(uses, compute, words, budget)
+    return _told(found, noise, middle, spread)
+
+
+def _around_the_middle(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> Centred:
+    """The same around the middle of the bounds, with spreads of two columns alike: nothing is spent to find them."""
+    width = rows.shape[1]
+    length = length_for(float(epsilon), len(rows), width)
+    sensitivity = moves(length)
+    noise = LaplaceVector(sensitivity / epsilon, sensitivity)
+    count = (width + 1) * (width + 2) // 2
+    middle, spread = np.zeros(width), np.full(width, math.sqrt(SPREAD))
+    (found,) = released(
+        {"products": Use(noise, budget.neighbours, count)},
+        lambda draw: [draw("products", products(shortened(rows, middle, spread, length)))],
+        f"{words}, around the middle",
+        budget,
+    )
+    return _told(found, noise, middle, spread)
+
+
+def _told(found: Integers, noise: LaplaceVector, middle: Floats, spread: Floats) -> Centred:
+    first, second = np.triu_indices(len(middle) + 1)
+    matrix = np.zeros((len(middle) + 1, len(middle) + 1))
+    matrix[first, second] = matrix[second, first] = found / UNIT**2
+    return Centred(matrix, float(noise.scale) / UNIT**2, middle, spread)
+
+
+def spectral(epsilon: float, columns: int, length: int) -> float:
+    """About how large the largest eigenvalue of the noise on the products is."""
+    deviation = math.sqrt(2) * moves(length) / UNIT**2 / (epsilon * float(1 - FIRST))
+    return 2 * deviation * math.sqrt(columns)

@@ -1,0 +1,1 @@
+"""Models with the interface of scikit-learn whose private numbers are one release each."""

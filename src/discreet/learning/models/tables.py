@@ -1,0 +1,166 @@
+"""Models from a table of a session: the engine adds up, the session charges, and the model is made of the answer.
+
+The statement asks for the sums of columns and of their products, each moved to -1 to 1 by the bounds of the model and
+clamped; NULL is the middle. It is a question like any other: the bounds of the policy hold, too, its privacy unit and
+`max_rows` count, every engine answers it, and the same one is answered from the ledger again, for nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from discreet.errors import InvalidParameter
+from discreet.learning.centred import Centred
+from discreet.learning.linear import PCA, LinearRegression, LogisticRegression
+from discreet.learning.models.bayes import GaussianNB
+from discreet.learning.models.releasing import wide
+from discreet.learning.statistics import Floats, read_bounds
+from discreet.session.session import Session
+from discreet.sql.expressions.dialect import quoted_name, quoted_text
+
+Model = TypeVar("Model", bound="LinearRegression | LogisticRegression | PCA | GaussianNB")
+
+
+def fit_table(
+    model: Model, session: Session, table: str, *, features: Sequence[str], target: str | None = None
+) -> Model:
+    """Fit a model on the columns of a private table, on any engine.
+
+    Args:
+        model: a `LinearRegression`, `LogisticRegression`, `PCA` or `GaussianNB` with its bounds, and classes that are
+            keys in the policy. Its budget is not used: the session is charged its epsilon.
+        session: has the table.
+        table: its name.
+        features: names of columns with numbers.
+        target: of the column to foretell; none for `PCA`.
+
+    Returns:
+        The model, fitted.
+
+    Raises:
+        InvalidParameter: the model cannot be fitted so, or an argument does not fit. Nothing was charged.
+        Every error of `Session.sql` is raised too.
+
+    Privacy: epsilon, for the neighbours of the session, who may be people with several rows.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> import discreet as dp
+        >>> ages = np.linspace(20, 80, 5_000)
+        >>> people = pa.table({"age": ages, "pay": 300 * ages})
+        >>> session = dp.protect(
+        ...     people, privacy_unit="row", bounds={"age": (20, 80), "pay": (0, 30_000)}, budget=8
+        ... )
+        >>> model = LinearRegression(epsilon=8, bounds=[(20, 80)], target_bounds=(0, 30_000))
+        >>> made = fit_table(model, session, "data", features=["age"], target="pay")
+        >>> bool(250 < made.coef_[0] < 350)
+        True
+    """
+    if not isinstance(model, (LinearRegression, LogisticRegression, PCA, GaussianNB)):
+        raise InvalidParameter(
+            "This model is not made of sums alone.", "Take a regression, PCA or GaussianNB, or fit arrays."
+        )
+    if isinstance(model, (LinearRegression, LogisticRegression)):
+        model.see_parameters()
+    bounds = wide(model.bounds, len(features))
+    if len(bounds) != len(features) or not features:
+        raise InvalidParameter("The bounds do not fit.", "Give (least, greatest) for each feature.")
+    if model.budget is not None:
+        raise InvalidParameter("The model has a budget of its own.", "Leave it out: the session is charged.")
+    if (target is None) is not isinstance(model, PCA):
+        raise InvalidParameter("The target does not fit the model.", "Name a column, or none for PCA.")
+    model.bounds_ = bounds
+    columns = [moved_sql(name, ends) for name, ends in zip(features, read_bounds(bounds), strict=True)]
+    if isinstance(model, GaussianNB):
+        _naive(model, session, table, columns, str(target))
+    elif isinstance(model, PCA):
+        if not 1 <= model.n_components <= len(features):
+            raise InvalidParameter("There are not so many components.", f"Ask for 1 to {len(features)}.")
+        model._axes(_moments(session, table, columns, model.epsilon))
+    elif isinstance(model, LinearRegression):
+        ends = read_bounds([model.target_bounds or (0, 0)])[0]
+        moments = _moments(session, table, [*columns, moved_sql(str(target), ends)], model.epsilon)
+        model._from_moments(moments)
+    else:
+        second = literal(model.classes[1])
+        chosen = f"CASE WHEN {quoted_name(str(target))} = {second} THEN 1.0 ELSE -1.0 END"
+        model._from_moments(_moments(session, table, [*columns, chosen], model.epsilon))
+    model.n_features_in_ = len(features)
+    return model
+
+
+def moved_sql(name: str, ends: Floats) -> str:
+    """A column between -1 and 1 by its bounds, in SQL."""
+    least, most = (repr(float(end)) for end in ends)
+    middle, half = repr(float(ends.mean())), repr(float(ends[1] - ends[0]) / 2)
+    column = f"CAST({quoted_name(name)} AS DOUBLE)"
+    return f"((LEAST(GREATEST(COALESCE({column}, {middle}), {least}), {most}) - {middle}) / {half})"
+
+
+def literal(label: Any) -> str:
+    """A label in SQL.
+
+    Raises:
+        InvalidParameter: it is neither a text nor a whole number.
+    """
+    if isinstance(label, str):
+        return quoted_text(label)
+    if isinstance(label, (bool, np.bool_)):
+        return str(bool(label)).upper()
+    if isinstance(label, (int, np.integer)):
+        return str(int(label))
+    raise InvalidParameter("A class is neither a text nor a whole number.", "Write classes=(0, 1).")
+
+
+def _moments(session: Session, table: str, columns: Sequence[str], epsilon: Any) -> Centred:
+    """Sums of products of the columns and a constant, with noise."""
+    every = ["1", *columns]
+    first, second = np.triu_indices(len(every))
+    sums = ["COUNT(*) AS m0"]
+    for at, (a, b) in enumerate(zip(first[1:], second[1:], strict=True), 1):
+        product = every[b] if a == 0 else f"{every[a]} * {every[b]}"
+        sums.append(f"SUM({product}) AS m{at}")
+    answer = session.sql(f"SELECT {', '.join(sums)} FROM {quoted_name(table)}", epsilon=epsilon)
+    row = answer.to_pandas().iloc[0]
+    matrix = np.zeros((len(every), len(every)))
+    matrix[first, second] = matrix[second, first] = [float(row[f"m{at}"]) for at in range(len(sums))]
+    widths = [float(row[f"m{at}_high"] - row[f"m{at}_low"]) / 2 for at in range(len(sums))]
+    scale = max(widths) / math.log(1 / (1 - answer.confidence))
+    width = len(columns)
+    return Centred(matrix, scale, np.zeros(width), np.ones(width))
+
+
+def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[str], target: str) -> None:
+    """Naive Bayes from the sums of each class."""
+    if model.classes is None or len(model.classes) < 2:
+        raise InvalidParameter("The classes are missing.", "Give classes=(0, 1), keys of the policy.")
+    listed = ", ".join(literal(one) for one in model.classes)
+    sums = [f"SUM({one}) AS s{at}" for at, one in enumerate(columns)]
+    sums += [f"SUM({one} * {one}) AS q{at}" for at, one in enumerate(columns)]
+    label = quoted_name(target)
+    answer = session.sql(
+        f"SELECT {label} AS label, COUNT(*) AS n, {', '.join(sums)} FROM {quoted_name(table)} "
+        f"WHERE {label} IN ({listed}) GROUP BY {label}",
+        epsilon=model.epsilon,
+    )
+    frame = answer.to_pandas()
+    rows = {label: row for label, (_, row) in zip(frame["label"].tolist(), frame.iterrows(), strict=True)}
+    found = []
+    for one in model.classes:
+        row = rows.get(one)
+        if row is None:  # it is no key of the policy: nobody has it
+            found.append([0.0] * (2 * len(columns) + 1))
+            continue
+        count = float(row["n"])
+        sums_of = [float(row[f"s{at}"]) for at in range(len(columns))]
+        found.append([count, *sums_of, *(2 * float(row[f"q{at}"]) - count for at in range(len(columns)))])
+    numbers = ["n", *(f"{kind}{at}" for kind in "sq" for at in range(len(columns)))]
+    widths = [float((frame[f"{one}_high"] - frame[f"{one}_low"]).mean()) / 2 for one in numbers]
+    error = math.sqrt(2) * max(widths) / math.log(1 / (1 - answer.confidence))
+    model.classes_ = np.array(model.classes)
+    total = max(sum(row[0] for row in found), 1.0)
+    model._learn(np.array(found), error, round(total))
