@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import ENDS, HIGH, LOW
 from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.bands import curvature
 from discreet.sql.intervals.bands.aggregates import aggregate_ends
 from discreet.sql.intervals.bands.expressions import Arithmetic, Ends, Truth
 from discreet.sql.intervals.bands.relations import (
@@ -30,8 +31,14 @@ from discreet.sql.syntax.parse import output_name
 class SelectBands(BandScope):
     """Rewrites one SELECT; its windows stand over a single source without a filter, see `windows_apart`."""
 
-    def __init__(self, bands: Statement, node: exp.Select, known: Mapping[str, Relation]) -> None:
-        self.bands, self.node, self.known = bands, node, known
+    def __init__(
+        self,
+        bands: Statement,
+        node: exp.Select,
+        known: Mapping[str, Relation],
+        first_by: tuple[str, bool] | None = None,
+    ) -> None:
+        self.bands, self.node, self.known, self.first_by = bands, node, known, first_by
         if any(node.args.get(part) for part in ("laterals", "pivots", "sample", "kind", "windows")):
             raise NoBandsError
         clause = node.args.get("from_")
@@ -64,7 +71,12 @@ class SelectBands(BandScope):
             self._filtered(truth)
         columns, items = [], []
         for shown, ends in self._items():
-            columns.append(replace(shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only)))
+            columns.append(
+                replace(
+                    shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only), curve=ends.curve, of=ends.of,
+                    role=ends.role,
+                )
+            )  # fmt: skip
             if ends.noisy:
                 items += [
                     f"{ends.low} AS {quote(shown.name + LOW)}",
@@ -87,6 +99,7 @@ class SelectBands(BandScope):
             fans = f"SUM({fans})"
         else:
             sure = self.sure
+        before = certain
         qualify = node.args.get("qualify")
         if qualify is not None:
             truth = self.arithmetic.truth(qualify.this)
@@ -99,7 +112,8 @@ class SelectBands(BandScope):
         from_noisy = any(relation.from_noisy for relation in self.sources.values()) or any(
             c.noisy for c in columns
         )
-        return Relation(self.bands.add(sql), tuple(columns), certain, self.local, from_noisy)
+        made = Relation(self.bands.add(sql), tuple(columns), certain, self.local, from_noisy)
+        return replace(made, first_by=self.first_by if before else None)
 
     def _filtered(self, truth: Truth) -> None:
         if truth.noisy:
@@ -140,7 +154,9 @@ class SelectBands(BandScope):
         out: list[tuple[BandColumn, Ends]] = []
         for item in self.node.expressions:
             if not item.is_star:
-                out.append((BandColumn(output_name(item)), self.arithmetic.ends(item.unalias())))
+                own = item.unalias()
+                plain = isinstance(own, exp.Column) and not self.grouped and self.plain(own)
+                out.append((BandColumn(output_name(item), plain=plain), self.arithmetic.ends(own)))
                 continue
             star = item.this if isinstance(item, exp.Column) else item
             if star.args.get("replace") or star.args.get("rename"):
@@ -157,7 +173,7 @@ class SelectBands(BandScope):
                 if wanted not in (None, name):
                     continue
                 out += [
-                    (BandColumn(shown.name), column_ends(name, shown)) for shown in relation.columns
+                    (BandColumn(shown.name, plain=shown.plain), column_ends(name, shown)) for shown in relation.columns
                     if shown.name.lower() not in hidden | skip and not shown.name.startswith("__r")
                 ]  # fmt: skip
         if len({shown.name.lower() for shown, _ in out}) != len(out):
@@ -248,7 +264,8 @@ class SelectBands(BandScope):
             f"(SELECT {name}({end}) FROM {relation.name})"
             for name, end in zip(("MIN", "MAX"), ends, strict=True)
         )
-        return Ends(low, high, True, shown.bent or not relation.certain)
+        curve = shown.curve if relation.certain else curvature.UNKNOWN
+        return Ends(low, high, True, shown.bent or not relation.certain, curve=curve, of=shown.of)
 
 
 def _has_window(text: str) -> bool:
