@@ -60,6 +60,8 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
             return Ends(text, text)
         return Ends(*ANYWHERE, True, True)
     ends = replace(_of_noisy(node, one, rows), of=one.of)
+    if rows.certain and isinstance(node, exp.Median) and one.only and one.curve == curvature.LINE:
+        return replace(ends, role=Role(one.of, middle=True))
     if rows.certain:
         return replace(ends, curve=curvature.of_rows(node, one.curve if one.noisy else curvature.LINE))
     return replace(ends, curve=_of_first_rows(scope, node, argument, one.curve))

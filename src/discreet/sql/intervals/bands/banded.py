@@ -151,10 +151,16 @@ class Banded:
         A rank is right where all differences from the number of its own row are, each of two noisy numbers: half of
         the half-width of a difference, at a confidence that allows for all other rows, is that of each band. A number
         that is told of the row with the greatest of another lies in its own interval, as the data alone say which row
-        that is; that it is among those found takes a fifth of the chance to fail, for bands that hold together.
+        that is; that it is among those found takes a fifth of the chance to fail, for bands that hold together. A
+        median of m numbers is above its upper end only if one of the m/2 + 1 greatest is above its own, and likewise
+        below: bands have to hold together for so many, not for m.
         """
         assert self.relation is not None
         left = 1 - self.selected(confidence, rows)
+        if role.middle:
+            if not self.relation.local:
+                return None
+            return dict.fromkeys(role.compared, 1 - left / (self.size[1] // 2 + 1)), {}
         if role.told:
             cells = (
                 self.size[1] if self.relation.local else sum(release.cells for release in self.plan.releases)

@@ -35,10 +35,12 @@ class Role:
     Attributes:
         compared: those that are compared with each other.
         told: those of which one is told, of a row that the comparisons find; none for a rank.
+        middle: whether the median is taken of those compared.
     """
 
     compared: frozenset[Number]
     told: frozenset[Number] = frozenset()
+    middle: bool = False
 
 
 @dataclass(frozen=True)
