@@ -251,7 +251,8 @@ def test_intervals_cover_rounded_values(monkeypatch: pytest.MonkeyPatch) -> None
 
     def least() -> float:
         return min(
-            coverage(data.leaves(), QuantilesWithEnds(epsilon, [q], data.measure)) for data, epsilon, q in asked
+            coverage(data.leaves(), QuantilesWithEnds(epsilon, [q], data.measure))
+            for data, epsilon, q in asked
         )
 
     assert least() >= 0.94

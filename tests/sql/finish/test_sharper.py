@@ -1,4 +1,4 @@
-"""Intervals of ranks, medians and rows that were found: they hold where the noise is what they allow for."""
+"""Intervals of ranks, medians and rows that were found: they hold where the noise is as small as they allow for."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def test_ranks_hold_where_all_differences_do(session: dp.Session, monkeypatch: p
         return out
 
     honest = banded.difference_half_width
-    assert honest(plan_of(session, RANK, Fraction(1, 2)).releases[0], "a0", 0.95) > 8
+    assert (honest(plan_of(session, RANK, Fraction(1, 2)).releases[0], "a0", 0.95) or 0) > 8
     assert missed() == 0
     # Planted fault: differences are said to err half as far as they do.
     monkeypatch.setattr(banded, "difference_half_width", lambda *of: honest(*of) / 4)  # type: ignore[operator]

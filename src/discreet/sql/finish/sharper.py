@@ -58,7 +58,7 @@ def _convex(
     places: Mapping[str, int],
     how: tuple[Banded, float],
 ) -> dict[str, Interval]:
-    """The intervals of columns that are convex or concave: as wide as what they make of the noise alone."""
+    """The intervals of columns that are convex or concave: as wide as the same of the noise alone."""
     over, confidence = how
     if over.found is None or over.relation is None:
         return {}
@@ -80,6 +80,6 @@ def _convex(
 
 
 def _anywhere(noisy: NoisyIntegers, aggregate: Aggregate, confidence: float) -> Interval:
-    """All that an aggregate may be: what a statement makes of that holds for certain."""
+    """The whole line, so that the ends of a statement over it hold for certain."""
     ends = np.full(len(noisy.entries), np.inf)
     return -ends, ends

@@ -141,7 +141,7 @@ class Banded:
         )
 
     def role(self, index: int) -> Role | None:
-        """What is done with the noisy numbers of a column, where that is compared and told, by its place."""
+        """The parts of the noisy numbers in a column that compares them, by its place."""
         known = self.relation is not None and index < len(self.relation.columns)
         return self.relation.columns[index].role if known and self.relation is not None else None
 

@@ -30,7 +30,7 @@ Number = tuple[str, str]
 
 @dataclass(frozen=True)
 class Role:
-    """Noisy numbers that a value is made of, by what is done with them.
+    """Noisy numbers that a value is made of, by their parts in it.
 
     Attributes:
         compared: those that are compared with each other.
@@ -54,7 +54,7 @@ class Ends:
         only: the one noisy number that it is made of; empty where there are several.
         curve: how it bends in the noisy numbers, see `curvature`.
         of: the aggregates that it is made of, each with its noisy table.
-        role: how its ends follow from comparisons, where bands that hold all together are more than is needed.
+        role: how its ends follow from comparisons, where bands that hold all together would be wider than need be.
     """
 
     low: str

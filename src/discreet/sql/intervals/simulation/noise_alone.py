@@ -1,4 +1,4 @@
-"""How far a statement errs that is convex, or concave, in its noisy numbers: what it makes of the noise alone.
+"""How far a statement errs that is convex, or concave, in its noisy numbers: as far as the same of the noise alone.
 
 The statement runs on noise that is drawn again, without the released numbers, and `STRETCH` times as large, so that
 constants in it do not count; see `bands.curvature`. Of so many draws the interval says how far the answer may lie from
