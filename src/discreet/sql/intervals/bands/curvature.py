@@ -3,7 +3,7 @@
 Let F be convex in the noisy numbers, made of sums, absolute values and maxima of linear ones, and G(z) the same of the
 noise z alone, with all constants left out: the greatest of F(x + z) - F(x) over all x (its recession function:
 Rockafellar 1970, section 8). So F(x + z) - F(x) <= G(z), and, from x + z back to x, F(x) - F(x + z) <= G(-z). As the
-noise is as likely -z as z, G of noise that is drawn again tells how far F errs, to either side, whatever the data are;
+noise is as likely -z as z, G of noise that is drawn again tells how far F errs, to either side, for all data;
 where all numbers are equal it is exact. The greatest of many counts, their range, the sum of the ten greatest and sums
 of distances are such.
 """

@@ -77,14 +77,8 @@ class SelectBands(BandScope):
                     role=ends.role,
                 )
             )  # fmt: skip
-            if ends.noisy:
-                items += [
-                    f"{ends.low} AS {quote(shown.name + LOW)}",
-                    f"{ends.high} AS {quote(shown.name + HIGH)}",
-                ]
-            else:
-                items.append(f"{ends.low} AS {quote(shown.name)}")
-        fans = " + ".join([f"{quote(name)}.{FAN}" for name in self.sources] or ["0"])
+            items += _shown(shown.name, ends)
+        fans = self._fans()
         tail, certain = "", self.certain
         if node.args.get("distinct") is not None:
             if (
@@ -114,6 +108,9 @@ class SelectBands(BandScope):
         )
         made = Relation(self.bands.add(sql), tuple(columns), certain, self.local, from_noisy)
         return replace(made, first_by=self.first_by if before else None)
+
+    def _fans(self) -> str:
+        return " + ".join([f"{quote(name)}.{FAN}" for name in self.sources] or ["0"])
 
     def _filtered(self, truth: Truth) -> None:
         if truth.noisy:
@@ -271,3 +268,10 @@ class SelectBands(BandScope):
 def _has_window(text: str) -> bool:
     """Whether a condition has a window, so that it belongs into QUALIFY."""
     return " OVER " in text
+
+
+def _shown(name: str, ends: Ends) -> list[str]:
+    """The items of a column: both ends, or the number itself where it has no noise."""
+    if not ends.noisy:
+        return [f"{ends.low} AS {quote(name)}"]
+    return [f"{ends.low} AS {quote(name + LOW)}", f"{ends.high} AS {quote(name + HIGH)}"]

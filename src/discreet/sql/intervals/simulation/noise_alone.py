@@ -2,7 +2,7 @@
 
 The statement runs on noise that is drawn again, without the released numbers, and `STRETCH` times as large, so that
 constants in it do not count; see `bands.curvature`. Of so many draws the interval says how far the answer may lie from
-the truth to either side, each with half of the chance to fail: it holds whatever the data are.
+the truth to either side, each with half of the chance to fail: it holds for all data.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STRETCH: Final = 2.0**50
 
 
 def is_linear(release: PlannedRelease, aggregate: Aggregate) -> bool:
-    """Whether the noise of an aggregate is a weighted sum of that of integers, the same whatever these are."""
+    """Whether the noise of an aggregate is a weighted sum of that of integers, the same for all of these."""
     return release.measures[aggregate.measure].weights(aggregate.quantity) is not None
 
 
