@@ -83,7 +83,7 @@ def of_rows(function: exp.Expr, one: str) -> str:
 
 
 def of_first_rows(function: exp.Expr, one: str, *, descending: bool) -> str:
-    """Of the sum or the mean of the first rows in the order of the numbers added up: of the k greatest, or the k least."""
+    """Of the sum or the mean of the first rows in the order of the numbers added up: the k greatest, or the k least."""
     if not isinstance(function, exp.Sum | exp.Avg):
         return UNKNOWN
     return greatest(one) if descending else least(one)
