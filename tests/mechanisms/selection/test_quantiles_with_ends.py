@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -13,6 +14,7 @@ import pytest
 from benchmarks.quantile_coverage import coverage, exact_leaf
 from benchmarks.quantiles import DataSet, data_sets
 
+from discreet.engines.schema import Type
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.selection import quantile, quantiles_with_ends
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
@@ -21,6 +23,8 @@ from discreet.mechanisms.selection.quantile_order import steps
 from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds, stretch
 from discreet.mechanisms.selection.rank_candidates import PIECES, Candidates, Parts, rows_before_place
 from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.sql.expressions.expression import Column
+from discreet.sql.expressions.span import Span
 from tests.mechanisms.selection.drawn import by_outcome
 from tests.mechanisms.selection.test_quantile import LEAVES, MEASURE, added, counts, tables
 from tests.noise.fit import ALARM, alarm
@@ -225,6 +229,35 @@ def test_intervals_cover(q: str, rows: int) -> None:
         for data, epsilon in itertools.product(data_sets(), (0.05, 0.2, 1, 5))
     }
     assert min(found.values()) >= 0.94, min(found.items(), key=lambda one: one[1])
+
+
+def rounded() -> Iterator[DataSet]:
+    """Numbers that are rounded: of hundreds, of thousands, and many within a small part of the range."""
+    rng = np.random.default_rng(4)
+
+    def column(high: int, kind: Type) -> Column:
+        return Column("x", kind, Span(Fraction(0), Fraction(high)))
+
+    hundreds = np.round(rng.lognormal(9, 0.6, 10_000) / 100).clip(0, 999) * 100
+    yield DataSet("hundreds", hundreds, column(100_000, Type.FLOAT))
+    thousands = np.round(rng.lognormal(10.5, 0.7, 10_000) / 1000).clip(0, 500) * 1000
+    yield DataSet("thousands", thousands, column(500_000, Type.INTEGER))
+    yield DataSet("within a thousandth", rng.uniform(50, 50.1, 10_000), column(100, Type.FLOAT))
+
+
+def test_intervals_cover_rounded_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Worked out from the law. Planted fault: ends as near as values that lie densely need them.
+    asked = list(itertools.product(rounded(), (0.1, 0.5, 1, 2), ("1/10", "1/4", "1/2", "9/10")))
+
+    def least() -> float:
+        return min(
+            coverage(data.leaves(), QuantilesWithEnds(epsilon, [q], data.measure))
+            for data, epsilon, q in asked
+        )
+
+    assert least() >= 0.94
+    monkeypatch.setattr(quantiles_with_ends, "MARGIN", Fraction(1))
+    assert least() < 0.8
 
 
 def test_the_law_of_the_coverage_is_that_of_draws() -> None:

@@ -68,9 +68,9 @@ USAGES = [(line, usage) for line in aggregates.TABLE for usage in line.usages]
 
 def honest(session: Session, line: AggregateFunction, usage: str) -> bool:
     """Whether the interval of 95 % of an answer is as long as the deviation that its line states."""
-    if line.family == "tree":  # of an end 18 scales of the number, whose deviation is stated as two of them
+    if line.family == "tree":  # of an end 4 scales of the number, whose deviation is stated as two of them
         error = session.preview(f"SELECT {usage} AS v FROM t", EPSILON, group_rows=ROWS).errors["v"]
-        return 0 < error / line.deviation(ROWS, EPSILON, w=W) < 9.9 * MARGIN
+        return 0 < error / line.deviation(ROWS, EPSILON, w=W) < 2.2 * MARGIN
     release = session.sql(f"SELECT {usage} AS v FROM t", EPSILON)
     low, high = (ends["v"][0].as_py() for ends in (release.low, release.high))
     found = float(high - low) / 2 / line.deviation(ROWS, EPSILON, w=W, v=V, m=W, r=0.5)

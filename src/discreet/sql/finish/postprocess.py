@@ -18,6 +18,7 @@ from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
+from discreet.sql.finish.sharper import sharper_ends
 from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
@@ -208,9 +209,15 @@ def _by_draws_or_bands(
     )
     found.update(more)
     late = [*bent, *without]
+    if rows is not None and whole and not waits and not level.together:
+        found.update(
+            sharper_ends(noisy, values, rows, late, (over, level.confidence, confidence), _everywhere)
+        )
+    late = [name for name in late if name not in found]
     if late:
         at = level.confidence if level.together else over.level(confidence, len(values))
         found.update(banded_ends(late, at))
+    late = [*bent, *without]
     noise_free = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
     return found, tuple(name for name in names if name in late and name not in {*found, *noise_free})
 

@@ -29,7 +29,7 @@ def noise_of(mechanism: QuantilesWithEnds, one_unit: str) -> list[str]:
     for step in steps(mechanism.quantiles):
         number = mechanism.number(step.whole)
         flips = ", by permute-and-flip" if isinstance(number, FlippedQuantile) else ""
-        spent = f"{show(NUMBER)} of it for the number" if mechanism.ends else "all of it for the number"
+        spent = f"{NUMBER} of it for the number" if mechanism.ends else "all of it for the number"
         line = (
             f"   {show(step.whole)} quantile, epsilon {show(mechanism.level)}: {spent}, at a scale of "
             f"{_rows(number.scale)} rows{flips}"

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends
+from discreet.sql.intervals.bands import curvature
+from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends, Role
 from discreet.sql.intervals.bands.relations import BandScope, NoBandsError
 
 _MIDDLE = (exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile)
@@ -58,7 +59,26 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
             text = f"{node.sql('duckdb')}{rows.possible_rows if rows.possibly != 'TRUE' else ''}"
             return Ends(text, text)
         return Ends(*ANYWHERE, True, True)
-    return _of_noisy(node, one, rows)
+    ends = replace(_of_noisy(node, one, rows), of=one.of)
+    if rows.certain and isinstance(node, exp.Median) and one.only and one.curve == curvature.LINE:
+        return replace(ends, role=Role(one.of, middle=True))
+    if rows.certain:
+        return replace(ends, curve=curvature.of_rows(node, one.curve if one.noisy else curvature.LINE))
+    return replace(ends, curve=_of_first_rows(scope, node, argument, one.curve))
+
+
+def _of_first_rows(scope: BandScope, node: exp.Expr, argument: exp.Expr, curve: str) -> str:
+    """How the sum or the mean of the greatest or the least of some numbers bends."""
+    if (
+        len(scope.sources) != 1
+        or scope.node.args.get("where") is not None
+        or not isinstance(argument, exp.Column)
+    ):
+        return curvature.UNKNOWN
+    ((_, relation),) = scope.sources.items()
+    if relation.first_by is None or relation.first_by[0] != argument.name.lower():
+        return curvature.UNKNOWN
+    return curvature.of_first_rows(node, curve, descending=relation.first_by[1])
 
 
 def _aggregated_rows(scope: BandScope, node: exp.Expr) -> AggregatedRows:
@@ -125,7 +145,9 @@ def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, ends: Ends, row
         f"list_{end}([c.{field} for c in {listed} if c.b IS NOT NULL AND ({meets})])"
         for end, field in (("min", "l"), ("max", "h"))
     )
-    return Ends(low, high, True, True)
+    # Which row it is, the others tell; its own number needs an interval of its own only.
+    apart = rows.certain and ends.only and ends.of and by.of and not ends.of & by.of
+    return Ends(low, high, True, True, of=ends.of | by.of, role=Role(by.of, ends.of) if apart else None)
 
 
 def _count(scope: BandScope, rows: AggregatedRows) -> Ends:

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from sqlglot import exp
@@ -26,10 +26,15 @@ from discreet.errors import PostProcessingError
 from discreet.release.noisy_schema import CELL, HIGH, LOW, aggregate_name, aggregate_number, ends_of
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.bands import curvature
+from discreet.sql.intervals.bands.expressions import Number, Role
 from discreet.sql.intervals.bands.relations import FAN, NoBandsError, Relation
 from discreet.sql.intervals.bands.rewrite import Bands
+from discreet.sql.intervals.noise_widths import half_widths
 from discreet.sql.intervals.row_identity import Identified
+from discreet.sql.intervals.simulation.noise_alone import is_linear
 from discreet.sql.lower.run import NoisyIntegers
+from discreet.sql.measures.all_rows import noise_of
 from discreet.sql.plan.plan import Aggregate, PlannedRelease, QueryPlan
 
 if TYPE_CHECKING:
@@ -45,6 +50,12 @@ MOST_PAIRS = 30_000_000
 """The most pairs of groups that are compared for a rank."""
 MOST_TEXT = 1_000_000
 """The longest statement over bands, in characters: each condition is written for both ends."""
+
+
+COMPARED = 0.2
+"""The share of the chance to fail that goes to finding a row, of which a number is told."""
+OwnBands: TypeAlias = "tuple[Mapping[Number, float], Mapping[Number, float]]"
+"""The confidence, or the half-width, of the bands of some aggregates."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +133,48 @@ class Banded:
         numbers = sum(release.cells * _own(used, release.name) for release in self.plan.releases)
         return 1 - (1 - confidence) / max(1, numbers)
 
+    def curve(self, index: int) -> str:
+        """How a column bends in the noisy numbers, by its place."""
+        known = self.relation is not None and index < len(self.relation.columns)
+        return (
+            self.relation.columns[index].curve if known and self.relation is not None else curvature.UNKNOWN
+        )
+
+    def role(self, index: int) -> Role | None:
+        """The parts of the noisy numbers in a column that compares them, by its place."""
+        known = self.relation is not None and index < len(self.relation.columns)
+        return self.relation.columns[index].role if known and self.relation is not None else None
+
+    def sharper(self, role: Role, confidence: float, rows: int) -> OwnBands | None:
+        """The bands of numbers that are compared with each other, or found by comparing others; None where unknown.
+
+        A rank is right where all differences from the number of its own row are, each of two noisy numbers: half of
+        the half-width of a difference, at a confidence that allows for all other rows, is that of each band. A number
+        that is told of the row with the greatest of another lies in its own interval, as the data alone say which row
+        that is; that it is among those found takes a fifth of the chance to fail, for bands that hold together. A
+        median of m numbers is above its upper end only if one of the m/2 + 1 greatest is above its own, and likewise
+        below: bands have to hold together for so many, not for m.
+        """
+        assert self.relation is not None
+        left = 1 - self.selected(confidence, rows)
+        if role.middle:
+            if not self.relation.local:
+                return None
+            return dict.fromkeys(role.compared, 1 - left / (self.size[1] // 2 + 1)), {}
+        if role.told:
+            cells = (
+                self.size[1] if self.relation.local else sum(release.cells for release in self.plan.releases)
+            )
+            compared = 1 - COMPARED * left / max(1, cells * len(role.compared))
+            return {
+                **dict.fromkeys(role.told, 1 - (1 - COMPARED) * left),
+                **dict.fromkeys(role.compared, compared),
+            }, {}
+        ((table, name),) = role.compared
+        release = next(one for one in self.plan.releases if one.name == table)
+        width = difference_half_width(release, name, 1 - left / max(1, release.cells - 1))
+        return None if width is None else ({}, {(table, name): width / 2})
+
     def _joined(self, places: Sequence[int]) -> str:
         """The statement that gives each row of the answer the least and the greatest end of some columns."""
         assert self.found is not None
@@ -144,6 +197,7 @@ class Banded:
         places: Sequence[int],
         level: float,
         ends_of: Callable[[NoisyIntegers, Aggregate, float], Interval],
+        own: OwnBands = ({}, {}),
     ) -> dict[int, Interval]:
         """The intervals of some columns.
 
@@ -153,13 +207,14 @@ class Banded:
             places: of the columns.
             level: the confidence of each band.
             ends_of: the interval of an aggregate in all groups.
+            own: the confidence, or the half-width, of the bands of some aggregates.
 
         Returns:
             Low and high ends by place; columns that may lie anywhere are left out.
         """
         if self.relation is None or not self._small or self.found is None or not places:
             return {}
-        tables = {integers.plan.name: _banded(integers, level, ends_of) for integers in noisy}
+        tables = {integers.plan.name: _banded(integers, level, ends_of, own) for integers in noisy}
         tables["__answer"] = rows.append_column("__row", arrow.column(np.arange(len(rows))))
         try:
             with Sandbox(tables | dict(self.public)) as sandbox:
@@ -178,14 +233,36 @@ class Banded:
         return out
 
 
+def difference_half_width(release: PlannedRelease, name: str, confidence: float) -> float | None:
+    """The half-width of the difference of an aggregate in two groups; None where the two err together, or not alike."""
+    aggregate = next(one for at, one in enumerate(release.aggregates) if aggregate_name(at) == name)
+    measure = release.measures[aggregate.measure]
+    weights = measure.weights(aggregate.quantity)
+    if weights is None or release.law is not None:
+        return None
+    weights = noise_of(measure, weights)
+    both = np.concatenate([weights, -weights])
+    width = float(half_widths(release, np.abs(both), np.full(len(both), aggregate.measure), confidence))
+    rounded = aggregate.whole and bool((weights != np.rint(weights)).any())
+    return float(np.ceil(width)) + rounded if aggregate.whole else width
+
+
 def _banded(
-    noisy: NoisyIntegers, level: float, ends_of: Callable[[NoisyIntegers, Aggregate, float], Interval]
+    noisy: NoisyIntegers,
+    level: float,
+    ends_of: Callable[[NoisyIntegers, Aggregate, float], Interval],
+    own: OwnBands,
 ) -> pa.Table:
     """A noisy table with the ends of its aggregates in the place of these."""
     ends = {}
     for index, aggregate in enumerate(noisy.plan.aggregates):
-        low, high = ends_of(noisy, aggregate, level)
-        there = ~np.isnan(noisy.values(aggregate))
+        number = noisy.plan.name, aggregate_name(index)
+        values = noisy.values(aggregate)
+        if number in own[1]:
+            low, high = values - own[1][number], values + own[1][number]
+        else:
+            low, high = ends_of(noisy, aggregate, own[0].get(number, level))
+        there = ~np.isnan(values)
         ends[index] = (
             np.where(there & np.isnan(low), -np.inf, low), np.where(there & np.isnan(high), np.inf, high),
         )  # fmt: skip
@@ -202,7 +279,11 @@ def banded(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Ta
     """
     noisy = {release.name: (len(release.keys), len(release.aggregates)) for release in plan.releases}
     try:
-        bands = Bands(noisy, {name: tuple(table.column_names) for name, table in public.items()})
+        linear = frozenset(
+            (release.name, aggregate_name(at)) for release in plan.releases
+            for at, one in enumerate(release.aggregates) if is_linear(release, one)
+        )  # fmt: skip
+        bands = Bands(noisy, {name: tuple(table.column_names) for name, table in public.items()}, linear)
         relation, sql = bands.statement(plan.post if found is None else found.post)
     except (NoBandsError, LookupError, ValueError, AttributeError, TypeError, RecursionError):
         # A form that nobody thought of has no bands: an answer that is paid for is not lost for its intervals.

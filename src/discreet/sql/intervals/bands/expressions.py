@@ -8,9 +8,11 @@ Kennedy 2021). An expression that is not understood may lie anywhere, so that no
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
+
+from discreet.sql.intervals.bands import curvature
 
 ANYWHERE = ("CAST('-Infinity' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)")
 LONGEST = 100_000
@@ -22,6 +24,25 @@ _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
 _RISING = (exp.Round, exp.Floor, exp.Ceil, exp.Sqrt, exp.Ln, exp.Exp, exp.Cbrt)
 
 
+Number = tuple[str, str]
+"""An aggregate of a noisy table."""
+
+
+@dataclass(frozen=True)
+class Role:
+    """Noisy numbers that a value is made of, by their parts in it.
+
+    Attributes:
+        compared: those that are compared with each other.
+        told: those of which one is told, of a row that the comparisons find; none for a rank.
+        middle: whether the median is taken of those compared.
+    """
+
+    compared: frozenset[Number]
+    told: frozenset[Number] = frozenset()
+    middle: bool = False
+
+
 @dataclass(frozen=True)
 class Ends:
     """Where the value of an expression lies.
@@ -31,6 +52,9 @@ class Ends:
         noisy: whether the noise can change it.
         bent: whether noise selects or folds on the way to it, so that drawing again around it would be off.
         only: the one noisy number that it is made of; empty where there are several.
+        curve: how it bends in the noisy numbers, see `curvature`.
+        of: the aggregates that it is made of, each with its noisy table.
+        role: how its ends follow from comparisons, where bands that hold all together would be wider than need be.
     """
 
     low: str
@@ -38,6 +62,9 @@ class Ends:
     noisy: bool = False
     bent: bool = False
     only: str = ""
+    curve: str = curvature.UNKNOWN
+    of: frozenset[Number] = frozenset()
+    role: Role | None = None
 
 
 @dataclass(frozen=True)
@@ -97,8 +124,41 @@ class Arithmetic:
         if len(found.low) + len(found.high) > LONGEST:
             found = Ends(*ANYWHERE, True, found.bent)
         bent = any(part.bent for part in parts)
-        of = {part.only for part in parts if part.noisy}
-        return Ends(found.low, found.high, True, found.bent or bent, of.pop() if len(of) == 1 else "")
+        only = {part.only for part in parts if part.noisy}
+        of = frozenset[Number]().union(*(part.of for part in parts))
+        return replace(
+            found,
+            bent=found.bent or bent,
+            only=only.pop() if len(only) == 1 else "",
+            curve=self._curve(node),
+            of=of,
+        )
+
+    def _curve(self, node: exp.Expr) -> str:
+        """How an expression bends in the noisy numbers that it is made of."""
+        if isinstance(node, exp.Neg):
+            return curvature.negated(self._own(node.this))
+        if isinstance(node, exp.Add):
+            return curvature.added(self._own(node.this), self._own(node.expression))
+        if isinstance(node, exp.Sub):
+            return curvature.added(self._own(node.this), curvature.negated(self._own(node.expression)))
+        if isinstance(node, exp.Mul | exp.Div) and not self.ends(node.expression).noisy:
+            return curvature.scaled(self._own(node.this), node.expression)
+        if isinstance(node, exp.Mul) and not self.ends(node.this).noisy:
+            return curvature.scaled(self._own(node.expression), node.this)
+        if isinstance(node, exp.Abs):
+            inner = self._own(node.this)
+            return curvature.CONVEX if inner == curvature.LINE else curvature.UNKNOWN
+        if isinstance(node, exp.Greatest | exp.Least):
+            parts = [self._own(part) for part in [node.this, *node.expressions]]
+            return (curvature.greatest if isinstance(node, exp.Greatest) else curvature.least)(*parts)
+        if type(node) is exp.Cast and node.is_type(exp.DType.DOUBLE):
+            return self._own(node.this)
+        return curvature.UNKNOWN
+
+    def _own(self, node: exp.Expr) -> str:
+        ends = self.ends(node)
+        return ends.curve if ends.noisy else curvature.LINE
 
     def _moved(self, node: exp.Expr) -> Ends:
         if isinstance(node, exp.Neg):

@@ -10,7 +10,8 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import ENDS
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.bands.expressions import Arithmetic, Ends
+from discreet.sql.intervals.bands import curvature
+from discreet.sql.intervals.bands.expressions import Arithmetic, Ends, Number, Role
 
 Made = TypeVar("Made")
 SURE, FAN, ROW = "__sure", "__fan", "__number"
@@ -29,12 +30,20 @@ class BandColumn:
         noisy: whether the noise can change it.
         bent: whether noise selects or folds on the way to it.
         single: whether each of its values is made of one noisy number.
+        curve: how it bends in the noisy numbers, see `curvature`.
+        of: the aggregates that it is made of, each with its noisy table.
+        plain: whether it is one of them, unchanged.
+        role: as of `Ends`.
     """
 
     name: str
     noisy: bool = False
     bent: bool = False
     single: bool = False
+    curve: str = curvature.UNKNOWN
+    of: frozenset[Number] = frozenset()
+    plain: bool = False
+    role: Role | None = None
 
 
 @dataclass(frozen=True)
@@ -46,7 +55,9 @@ class Relation:
         columns: those that it shows.
         certain: whether no noise decides which rows are there.
         local: whether each row is made of groups that no other row is made of.
-        drawn: whether anything in it comes from a noisy table.
+        from_noisy: whether anything in it comes from a noisy table.
+        first_by: where its rows are the first of rows that no noise decides, the column that orders them, and whether
+            the greatest come first.
     """
 
     name: str
@@ -54,6 +65,7 @@ class Relation:
     certain: bool = True
     local: bool = True
     from_noisy: bool = False
+    first_by: tuple[str, bool] | None = None
 
 
 class Statement(Protocol):
@@ -94,6 +106,14 @@ class BandScope:
     sure: str
     certain: bool
 
+    def plain(self, node: exp.Column) -> bool:
+        """Whether a column is an unchanged noisy number."""
+        found = [
+            shown.plain for source, relation in self.sources.items() if node.table.lower() in ("", source)
+            for shown in relation.columns if shown.name.lower() == node.name.lower()
+        ]  # fmt: skip
+        return found == [True]
+
     def plainly(self, make: Callable[[], Made]) -> Made:
         """Read the inside of an aggregate: it is of the rows, where aggregates mean nothing."""
         before, self.grouped = self.grouped, False
@@ -110,4 +130,5 @@ def column_ends(source: str, shown: BandColumn) -> Ends:
         own = place + quote(shown.name)
         return Ends(own, own)
     low, high = [place + quote(shown.name + end) for end in ENDS]
-    return Ends(low, high, True, shown.bent, low if shown.single else "")
+    only = low if shown.single else ""
+    return Ends(low, high, True, shown.bent, only, shown.curve, shown.of, shown.role)

@@ -14,9 +14,17 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import CELL, ENDS, NoisySchema, ends_of
 from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.bands import curvature
+from discreet.sql.intervals.bands.expressions import Number
 from discreet.sql.intervals.bands.relations import FAN, SURE, BandColumn, NoBandsError, Relation
 from discreet.sql.intervals.bands.select import SelectBands
-from discreet.sql.intervals.bands.windows_apart import windows_apart
+from discreet.sql.intervals.bands.windows_apart import first_by, windows_apart
+
+
+def _number(table: str, name: str, linear: frozenset[Number]) -> BandColumn:
+    """A column of a noisy table."""
+    curve = curvature.LINE if (table, name) in linear else curvature.UNKNOWN
+    return BandColumn(name, True, single=True, curve=curve, of=frozenset({(table, name)}), plain=True)
 
 
 class Bands:
@@ -25,9 +33,15 @@ class Bands:
     Args:
         noisy: the noisy tables, with the numbers of their keys and aggregates.
         public: the columns of the public tables.
+        linear: the aggregates whose noise is a weighted sum of that of integers, as likely above zero as below.
     """
 
-    def __init__(self, noisy: Mapping[str, tuple[int, int]], public: Mapping[str, tuple[str, ...]]) -> None:
+    def __init__(
+        self,
+        noisy: Mapping[str, tuple[int, int]],
+        public: Mapping[str, tuple[str, ...]],
+        linear: frozenset[Number] = frozenset(),
+    ) -> None:
         self.parts: list[tuple[str, str]] = []
         self.public = {name.lower(): columns for name, columns in public.items()}
         self.base: dict[str, Relation] = {}
@@ -36,7 +50,7 @@ class Bands:
             noise_free = [CELL, *schema.key_names]
             shown = (
                 *map(BandColumn, noise_free),
-                *(BandColumn(each, True, single=True) for each in schema.aggregate_names),
+                *(_number(name, each, linear) for each in schema.aggregate_names),
             )
             ends = [end for each in schema.aggregate_names for end in ends_of(each)]
             listed = ", ".join([*noise_free, *ends])
@@ -82,7 +96,7 @@ class Bands:
                 raise NoBandsError
             return self._union(self.query(node.left, known), self.query(node.right, known))
         if isinstance(node, exp.Select):
-            return SelectBands(self, windows_apart(node), known).relation()
+            return SelectBands(self, windows_apart(node), known, first_by(node)).relation()
         raise NoBandsError
 
     def _union(self, left: Relation, right: Relation) -> Relation:

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import ENDS, HIGH, LOW
 from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.bands import curvature
 from discreet.sql.intervals.bands.aggregates import aggregate_ends
 from discreet.sql.intervals.bands.expressions import Arithmetic, Ends, Truth
 from discreet.sql.intervals.bands.relations import (
@@ -30,8 +31,14 @@ from discreet.sql.syntax.parse import output_name
 class SelectBands(BandScope):
     """Rewrites one SELECT; its windows stand over a single source without a filter, see `windows_apart`."""
 
-    def __init__(self, bands: Statement, node: exp.Select, known: Mapping[str, Relation]) -> None:
-        self.bands, self.node, self.known = bands, node, known
+    def __init__(
+        self,
+        bands: Statement,
+        node: exp.Select,
+        known: Mapping[str, Relation],
+        first_by: tuple[str, bool] | None = None,
+    ) -> None:
+        self.bands, self.node, self.known, self.first_by = bands, node, known, first_by
         if any(node.args.get(part) for part in ("laterals", "pivots", "sample", "kind", "windows")):
             raise NoBandsError
         clause = node.args.get("from_")
@@ -64,15 +71,14 @@ class SelectBands(BandScope):
             self._filtered(truth)
         columns, items = [], []
         for shown, ends in self._items():
-            columns.append(replace(shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only)))
-            if ends.noisy:
-                items += [
-                    f"{ends.low} AS {quote(shown.name + LOW)}",
-                    f"{ends.high} AS {quote(shown.name + HIGH)}",
-                ]
-            else:
-                items.append(f"{ends.low} AS {quote(shown.name)}")
-        fans = " + ".join([f"{quote(name)}.{FAN}" for name in self.sources] or ["0"])
+            columns.append(
+                replace(
+                    shown, noisy=ends.noisy, bent=ends.bent, single=bool(ends.only), curve=ends.curve, of=ends.of,
+                    role=ends.role,
+                )
+            )  # fmt: skip
+            items += _shown(shown.name, ends)
+        fans = self._fans()
         tail, certain = "", self.certain
         if node.args.get("distinct") is not None:
             if (
@@ -87,6 +93,7 @@ class SelectBands(BandScope):
             fans = f"SUM({fans})"
         else:
             sure = self.sure
+        before = certain
         qualify = node.args.get("qualify")
         if qualify is not None:
             truth = self.arithmetic.truth(qualify.this)
@@ -99,7 +106,11 @@ class SelectBands(BandScope):
         from_noisy = any(relation.from_noisy for relation in self.sources.values()) or any(
             c.noisy for c in columns
         )
-        return Relation(self.bands.add(sql), tuple(columns), certain, self.local, from_noisy)
+        made = Relation(self.bands.add(sql), tuple(columns), certain, self.local, from_noisy)
+        return replace(made, first_by=self.first_by if before else None)
+
+    def _fans(self) -> str:
+        return " + ".join([f"{quote(name)}.{FAN}" for name in self.sources] or ["0"])
 
     def _filtered(self, truth: Truth) -> None:
         if truth.noisy:
@@ -140,7 +151,9 @@ class SelectBands(BandScope):
         out: list[tuple[BandColumn, Ends]] = []
         for item in self.node.expressions:
             if not item.is_star:
-                out.append((BandColumn(output_name(item)), self.arithmetic.ends(item.unalias())))
+                own = item.unalias()
+                plain = isinstance(own, exp.Column) and not self.grouped and self.plain(own)
+                out.append((BandColumn(output_name(item), plain=plain), self.arithmetic.ends(own)))
                 continue
             star = item.this if isinstance(item, exp.Column) else item
             if star.args.get("replace") or star.args.get("rename"):
@@ -157,7 +170,7 @@ class SelectBands(BandScope):
                 if wanted not in (None, name):
                     continue
                 out += [
-                    (BandColumn(shown.name), column_ends(name, shown)) for shown in relation.columns
+                    (BandColumn(shown.name, plain=shown.plain), column_ends(name, shown)) for shown in relation.columns
                     if shown.name.lower() not in hidden | skip and not shown.name.startswith("__r")
                 ]  # fmt: skip
         if len({shown.name.lower() for shown, _ in out}) != len(out):
@@ -248,9 +261,17 @@ class SelectBands(BandScope):
             f"(SELECT {name}({end}) FROM {relation.name})"
             for name, end in zip(("MIN", "MAX"), ends, strict=True)
         )
-        return Ends(low, high, True, shown.bent or not relation.certain)
+        curve = shown.curve if relation.certain else curvature.UNKNOWN
+        return Ends(low, high, True, shown.bent or not relation.certain, curve=curve, of=shown.of)
 
 
 def _has_window(text: str) -> bool:
     """Whether a condition has a window, so that it belongs into QUALIFY."""
     return " OVER " in text
+
+
+def _shown(name: str, ends: Ends) -> list[str]:
+    """The items of a column: both ends, or the number itself where it has no noise."""
+    if not ends.noisy:
+        return [f"{ends.low} AS {quote(name)}"]
+    return [f"{ends.low} AS {quote(name + LOW)}", f"{ends.high} AS {quote(name + HIGH)}"]

@@ -8,8 +8,9 @@ from sqlglot import exp
 
 from discreet.release.noisy_schema import HIGH, LOW
 from discreet.sql.expressions.dialect import quote
+from discreet.sql.intervals.bands import curvature
 from discreet.sql.intervals.bands.aggregates import with_argument
-from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends
+from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends, Role
 from discreet.sql.intervals.bands.relations import ROW, SURE, BandColumn, BandScope, NoBandsError
 from discreet.sql.syntax.nodes import own_nodes
 
@@ -43,7 +44,8 @@ def window_ends(scope: BandScope, node: exp.Window) -> Ends:
         return Ends(*ANYWHERE, True, True)
     one = scope.arithmetic.ends(argument)
     low, high = (with_argument(node, end) for end in (one.low, one.high))
-    return Ends(low, high, True, one.bent or isinstance(function, exp.Max | exp.Min))
+    bent = one.bent or isinstance(function, exp.Max | exp.Min)
+    return Ends(low, high, True, bent, curve=curvature.of_rows(function, one.curve), of=one.of)
 
 
 def put_ranks(scope: BandScope) -> None:
@@ -98,9 +100,10 @@ def _rank(scope: BandScope, window: exp.Window, called: str) -> None:
         f"SELECT * EXCLUDE ({ROW}), 1 + {low} AS {called}{LOW}, 1 + {high} AS {called}{HIGH} "
         f"FROM {numbered} AS {quote(name)}"
     )
-    scope.sources[name] = replace(
-        relation, name=made, columns=(*relation.columns, BandColumn(called, True, True)), local=False
-    )
+    plain = scope.certain and isinstance(first.this, exp.Column) and scope.plain(first.this)
+    role = Role(own.of) if plain else None
+    rank = BandColumn(called, True, True, of=own.of, role=role)
+    scope.sources[name] = replace(relation, name=made, columns=(*relation.columns, rank), local=False)
 
 
 def _of_another(scope: BandScope, node: exp.Expr, name: str, table: str = "__other") -> Ends:

@@ -142,3 +142,19 @@ def _without_limit(node: exp.Select) -> exp.Select:
         )
     node.set("qualify", exp.Qualify(this=exp.and_(*tests)))
     return node
+
+
+def first_by(node: exp.Select) -> tuple[str, bool] | None:
+    """The column that orders the rows of which a SELECT shows the first, and whether the greatest come first."""
+    limit, order = node.args.get("limit"), node.args.get("order")
+    if limit is None or order is None or len(order.expressions) != 1 or node.args.get("offset") is not None:
+        return None
+    (ordered,) = order.expressions
+    if ordered.args.get("nulls_first") or node.args.get("qualify") is not None:
+        return None
+    by = ordered.this
+    named = by.name.lower() if isinstance(by, exp.Column) and not by.table else None
+    names = [item.alias_or_name.lower() for item in node.expressions]
+    own = [name for name, item in zip(names, node.expressions, strict=True) if item.unalias() == by]
+    found = [named] if named in names else own  # a name of the SELECT list goes before a column
+    return (found[0], bool(ordered.args.get("desc"))) if found and found[0] else None

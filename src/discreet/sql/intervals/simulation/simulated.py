@@ -18,7 +18,7 @@ from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
-from discreet.sql.intervals.percentiles import percentile_sql
+from discreet.sql.intervals.percentiles import percentile_sql as one_percentile_sql
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.intervals.simulation import repeated
 from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
@@ -116,19 +116,19 @@ def simulated_intervals(
         return {}, ()
     draws = draws_for(plan.releases, needed(confidence), None if only is None else len(only))
     enough = draws >= max(repeated.FEWEST, needed(confidence))
-    if found is None or rows is None or not _apart(rows) or not enough:
+    if found is None or rows is None or not apart(rows) or not enough:
         return {}, tuple(wanted)
     inner = [shown[name].name for name in wanted]
     seed = secrets.randbits(64)
     tables = {n.plan.name: _draws_table(n, draws, seed, only) for n in noisy} | used(public, plan.post)
     try:
-        ends = _over_all(tables, rows, draws, _percentile_sql(rewritten, found.ids, inner, draws, confidence))
+        ends = over_all(tables, rows, draws, percentile_sql(rewritten, found.ids, inner, draws, confidence))
     except PostProcessingError:
         return _one_by_one(plan, noisy, public, values, rows, found, wanted, confidence)
-    return _by_row(ends, wanted, len(values)), ()
+    return by_row(ends, wanted, len(values)), ()
 
 
-def _over_all(tables: Mapping[str, pa.Table], rows: pa.Table, draws: int, sql: str) -> pa.Table:
+def over_all(tables: Mapping[str, pa.Table], rows: pa.Table, draws: int, sql: str) -> pa.Table:
     """Run a statement over all draws at once."""
     import pyarrow as pa
 
@@ -138,7 +138,7 @@ def _over_all(tables: Mapping[str, pa.Table], rows: pa.Table, draws: int, sql: s
         return sandbox.run(sql)
 
 
-def _by_row(ends: pa.Table, wanted: Sequence[str], rows: int) -> dict[str, Interval]:
+def by_row(ends: pa.Table, wanted: Sequence[str], rows: int) -> dict[str, Interval]:
     """The ends in the order of the rows of the answer; NaN for a row that no draw has."""
     row = arrow.numbers(ends.column(ROW))
     out: dict[str, Interval] = {}
@@ -163,7 +163,7 @@ def _one_by_one(
     """Intervals from draws, for a statement that cannot be run on all of them at once."""
     size = len(values) + sum(release.cells * (1 + len(release.aggregates)) for release in plan.releases)
     draws = repeated.draws_for(size, needed(confidence))
-    if found is None or rows is None or not draws or not _apart(rows):
+    if found is None or rows is None or not draws or not apart(rows):
         return {}, tuple(asked)
     seed = secrets.randbits(64)
     drawn_tables = {
@@ -187,14 +187,14 @@ def _one_by_one(
         return {}, tuple(asked)
 
 
-def _apart(rows: pa.Table) -> bool:
+def apart(rows: pa.Table) -> bool:
     """Whether no two rows of an answer have the same identity, as two equal rows of a public table would."""
     if not rows.num_columns:
         return len(rows) <= 1
     return len(rows.group_by(rows.column_names).aggregate([])) == len(rows)
 
 
-def _percentile_sql(
+def percentile_sql(
     rewritten: Rewritten, fixed: Sequence[str], wanted: list[str], draws: int, confidence: float
 ) -> str:
     """Percentiles per row of the answer; a draw in which the value is missing may lie anywhere."""
@@ -205,7 +205,7 @@ def _percentile_sql(
             f"list_sort(list(CAST(d.{quote(name)} AS DOUBLE)) FILTER (WHERE d.{quote(name)} IS NOT NULL))"
         )
         missing = f"({draws} - count(d.{quote(name)}))"
-        low, high = percentile_sql(values, missing, draws, confidence)
+        low, high = one_percentile_sql(values, missing, draws, confidence)
         items += [f"{low} AS l{index}", f"{high} AS h{index}"]
     return (
         f"SELECT a.{ROW} AS {ROW}, {', '.join(items)} FROM __answer AS a JOIN ({rewritten.sql}) AS d ON {match} "

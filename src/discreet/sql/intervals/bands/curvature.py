@@ -1,0 +1,89 @@
+"""How an expression bends in the noisy numbers that it is made of.
+
+Let F be convex in the noisy numbers, made of sums, absolute values and maxima of linear ones, and G(z) the same of the
+noise z alone, with all constants left out: the greatest of F(x + z) - F(x) over all x (its recession function:
+Rockafellar 1970, section 8). So F(x + z) - F(x) <= G(z), and, from x + z back to x, F(x) - F(x + z) <= G(-z). As the
+noise is as likely -z as z, G of noise that is drawn again tells how far F errs, to either side, for all data;
+where all numbers are equal it is exact. The greatest of many counts, their range, the sum of the ten greatest and sums
+of distances are such.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from sqlglot import exp
+
+LINE: Final = "line"
+CONVEX: Final = "convex"
+CONCAVE: Final = "concave"
+UNKNOWN: Final = ""
+
+_FLIPPED = {LINE: LINE, CONVEX: CONCAVE, CONCAVE: CONVEX, UNKNOWN: UNKNOWN}
+
+
+def negated(one: str) -> str:
+    """Of -F.
+
+    Example:
+        >>> negated(CONVEX)
+        'concave'
+    """
+    return _FLIPPED[one]
+
+
+def added(one: str, other: str) -> str:
+    """Of a sum.
+
+    Example:
+        >>> added(LINE, CONVEX), added(CONVEX, CONCAVE)
+        ('convex', '')
+    """
+    if LINE in (one, other):
+        return other if one == LINE else one
+    return one if one == other else UNKNOWN
+
+
+def scaled(one: str, factor: exp.Expr) -> str:
+    """Of a product with, or a quotient by, a number that has no noise."""
+    while isinstance(factor, exp.Paren):
+        factor = factor.this
+    if one == LINE:
+        return LINE
+    if isinstance(factor, exp.Neg) and isinstance(factor.this, exp.Literal):
+        return negated(one)
+    return one if isinstance(factor, exp.Literal) and not factor.is_string else UNKNOWN
+
+
+def greatest(*parts: str) -> str:
+    """Of the greatest of some.
+
+    Example:
+        >>> greatest(LINE, CONVEX), greatest(LINE, CONCAVE)
+        ('convex', '')
+    """
+    return CONVEX if all(one in (LINE, CONVEX) for one in parts) else UNKNOWN
+
+
+def least(*parts: str) -> str:
+    """Of the least of some."""
+    return negated(greatest(*map(negated, parts)))
+
+
+def of_rows(function: exp.Expr, one: str) -> str:
+    """Of an aggregate, or a window, of rows that no noise decides."""
+    if isinstance(function, exp.Max):
+        return greatest(one)
+    if isinstance(function, exp.Min):
+        return least(one)
+    if isinstance(function, exp.Sum | exp.Avg):
+        return one
+    moved = exp.Lag | exp.Lead | exp.FirstValue | exp.LastValue | exp.NthValue
+    return one if isinstance(function, moved) else UNKNOWN
+
+
+def of_first_rows(function: exp.Expr, one: str, *, descending: bool) -> str:
+    """Of the sum or the mean of the first rows in the order of the numbers added up: the k greatest, or the k least."""
+    if not isinstance(function, exp.Sum | exp.Avg):
+        return UNKNOWN
+    return greatest(one) if descending else least(one)
