@@ -86,6 +86,7 @@ class TableRows:
         self._book: Book | None = known if same else None
         self._last: list[Entry] = []  # those at the end of the chain, as this transaction read or wrote them
         self._lines: dict[str, Posting | None] = {}  # the latest of each account, likewise
+        self._posted: dict[str, int] = {}  # the numbers of their entries
         self.changed = False
 
     @property
@@ -129,7 +130,14 @@ class TableRows:
         if (line.tally if line else None) != book.tallies.get(account):
             raise corrupt(book.head.number, "has other totals than the index of postings finds")
         self._lines[account] = line
+        if row is not None:
+            self._posted[account] = row[1]
         return line
+
+    def posted(self, account: str) -> Entry | None:
+        """See `Rows`."""
+        at = None if self.tally(account) is None else self._posted.get(account)
+        return next(iter(self.after(at - 1, 1)), None) if isinstance(at, int) else None
 
     def charged(self, number: int) -> Charged | None:
         """See `Rows`."""
@@ -182,6 +190,7 @@ class TableRows:
         if self._last:
             self._last.append(entry)
         self._lines.update((line.account, line) for line in entry.postings)
+        self._posted.update((line.account, entry.number) for line in entry.postings)
         self._book = book.plus(entry)
 
     def add(self, entry: Entry, answer: BinaryIO | None) -> None:
