@@ -22,6 +22,7 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
+from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.noise_choice import with_gaussian
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
@@ -85,12 +86,17 @@ def plan(
     """
     found = (Known() if known is None else known).reading(text, catalog, ReadingWay(delta > 0, intervals))
     reading = found[1]
-    weights = [list(one) for one in reading.weights]
-    sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
-    _emphasise(weights, emphasis, reading.releases, sets, reading.post)
-    releases, workloads, spent = _released(
-        reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian
-    )
+
+    def planned(reading: Reading) -> Planned:
+        weights = [list(one) for one in reading.weights]
+        sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
+        _emphasise(weights, emphasis, reading.releases, sets, reading.post)
+        return _released(
+            reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian
+        )
+
+    key = (epsilon, limits, delta, emphasis, gaussian)
+    releases, workloads, spent = planned_once(reading, key, planned)
     statement = _statement(found, limits, emphasis)
     return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
 
@@ -158,7 +164,7 @@ def _released(
     limits: Limits,
     delta: Fraction,
     gaussian: bool,
-) -> tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]:
+) -> Planned:
     """The releases with their shares of epsilon, those measured together, and the delta of Gaussian noise."""
     finding = sum(release.unknown for release in unplanned)
     shares = shares_of(epsilon, weights)
