@@ -9,7 +9,7 @@ from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
-from typing import Any, BinaryIO, Protocol, TypeAlias, cast
+from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import RULES
@@ -187,6 +187,7 @@ class TableRows:
         book = self.book()
         self.changed = True
         self.add(entry, answer)
+        _remember(entry)
         if self._last:
             self._last.append(entry)
         self._lines.update((line.account, line) for line in entry.postings)
@@ -229,7 +230,18 @@ class TableRows:
         return [_entry(len(row), *row, *chain.from_iterable(lines.get(row[0], ()))) for row in rows]
 
 
-@lru_cache(KNOWN, typed=True)
+_written: Final[dict[tuple[Row, tuple[type, ...]], Entry]] = {}
+"""The entries that this process wrote last, by their fields and the types of these."""
+
+
+def _remember(entry: Entry) -> None:
+    """Know an entry by the fields that are written: whoever reads the very same ones need not read what they say."""
+    fields = (*entry_row(entry), *chain.from_iterable(posting_rows(entry)))
+    if len(_written) >= KNOWN:
+        _written.clear()
+    _written[fields, tuple(map(type, fields))] = entry
+
+
 def _entry(width: int, *fields: object) -> Entry:
     """Read an entry; the same fields, of the same types, are the same entry, so that its hash is computed once.
 
@@ -237,6 +249,12 @@ def _entry(width: int, *fields: object) -> Entry:
         width: how many of the fields are the entry's own.
         fields: those of the entry, then those of its postings.
     """
+    written = _written.get((fields, tuple(map(type, fields))))
+    return _read_entry(width, *fields) if written is None else written
+
+
+@lru_cache(KNOWN, typed=True)
+def _read_entry(width: int, *fields: object) -> Entry:
     number, time, kind, question, key, settles, digest, guarantee, event, description, totals, previous, seal = (
         cast(Row, fields[:width])
     )  # fmt: skip

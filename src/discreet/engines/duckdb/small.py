@@ -42,7 +42,8 @@ class _Rows:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema: Final = schema
-        self.now: pa.Table = schema.empty_table()
+        self._none: Final = schema.empty_table()
+        self.now: pa.Table = self._none
 
     def __arrow_c_schema__(self) -> Any:
         return self.schema.__arrow_c_schema__()
@@ -60,7 +61,7 @@ class _Rows:
 
     def leave(self) -> None:
         """Let go of them."""
-        self.now = self.schema.empty_table()
+        self.now = self._none
 
 
 @dataclass
