@@ -87,7 +87,8 @@ def compile_part(
             made = _compile_part(release, number, named(dialect), salt, portable, units, near)
             return made.sql, made.tables
 
-        compiled = Compiled(*(filled_in(release, key, named(dialect), write) or write(release)))
+        sql, tables = filled_in(release, key, named(dialect), write) or write(release)
+        compiled = Compiled(sql, dict(tables))
         if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
             return compiled
         known[key] = compiled

@@ -25,7 +25,7 @@ from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.noise_choice import with_gaussian
-from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan
 from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure

@@ -86,14 +86,12 @@ def filled_in(
             marked, marks = draft.marked()
             text, tables = write(marked)
             pieces = text.split(EDGE)
-            known[own] = Template(
-                tuple(pieces[::2]), tuple(map(int, pieces[1::2])), tuple(marks), tables
-            )
+            known[own] = Template(tuple(pieces[::2]), tuple(map(int, pieces[1::2])), tuple(marks), tables)
         except (ValueNeededError, Exception):  # a literal matters
             known[own] = None
     template = known[own]
     try:
-        text = None if template is None else template.filled(draft.filling, dialect)
+        filled = None if template is None else template.filled(draft.filling, dialect)
     except ValueNeededError:
         return None
-    return None if template is None or text is None else (text, template.tables)
+    return None if template is None or filled is None else (filled, template.tables)

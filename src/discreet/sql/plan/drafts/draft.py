@@ -90,7 +90,9 @@ def planned_once(reading: Reading, key: Hashable, make: Callable[[Reading], Plan
         return make(reading)
 
 
-def _drafted(blank: Reading, make: Callable[[Reading], Planned]) -> tuple[Planned, list[Filled | None]] | tuple[()]:
+def _drafted(
+    blank: Reading, make: Callable[[Reading], Planned]
+) -> tuple[Planned, list[Filled | None]] | tuple[()]:
     """The plan of a reading with blanks, and the ways to fill its releases; nothing where a literal matters."""
     try:
         planned = make(blank)
