@@ -235,7 +235,7 @@ _written: Final[dict[tuple[Row, tuple[type, ...]], Entry]] = {}
 
 
 def _remember(entry: Entry) -> None:
-    """Know an entry by the fields that are written: whoever reads the very same ones need not read what they say."""
+    """Know an entry by the fields that are written: these very fields need not be parsed and hashed again."""
     fields = (*entry_row(entry), *chain.from_iterable(posting_rows(entry)))
     if len(_written) >= KNOWN:
         _written.clear()

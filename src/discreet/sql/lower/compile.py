@@ -87,7 +87,8 @@ def compile_part(
             made = _compile_part(release, number, named(dialect), salt, portable, units, near)
             return made.sql, made.tables
 
-        sql, tables = filled_in(release, key, named(dialect), write) or write(release)
+        filled = None if release.cells > MOST_KEPT else filled_in(release, key, named(dialect), write)
+        sql, tables = filled or write(release)
         compiled = Compiled(sql, dict(tables))
         if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
             return compiled

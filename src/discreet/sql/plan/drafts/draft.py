@@ -21,7 +21,7 @@ from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 Planned: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]
 """The releases of a plan, those measured together, and the delta of Gaussian noise."""
-MOST_DRAFTS: Final = 16
+MOST_DRAFTS: Final = 4
 """How many plans of a reading are kept, each for another price."""
 
 
