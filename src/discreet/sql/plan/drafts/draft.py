@@ -30,12 +30,12 @@ class Draft:
     """The release with blanks that a release was filled from.
 
     Attributes:
-        release: with blanks.
+        blank: with blanks.
         make: fills it.
         filling: the literals that it was filled with.
     """
 
-    release: PlannedRelease
+    blank: PlannedRelease
     make: Filled
     filling: Filling
 
@@ -55,7 +55,7 @@ def draft_of(release: PlannedRelease) -> Draft | None:
 def unfilled(release: PlannedRelease) -> PlannedRelease:
     """The release with blanks, for things that depend on no literal; the release itself where it has no draft."""
     draft = draft_of(release)
-    return release if draft is None else draft.release
+    return release if draft is None else draft.blank
 
 
 def planned_once(reading: Reading, key: Hashable, make: Callable[[Reading], Planned]) -> Planned:
