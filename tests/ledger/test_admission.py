@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
@@ -10,9 +12,10 @@ from hypothesis import strategies as st
 
 from discreet.accounting.events import LaplaceNoise
 from discreet.errors import BudgetExceeded
-from discreet.ledger import Account, Ledger, Loss
+from discreet.ledger import Account, Entry, Ledger, Loss, open_ledger
 from discreet.ledger.admission import admit_charge, priced
-from discreet.ledger.store import MemoryStore
+from discreet.ledger.rows import TableRows
+from discreet.ledger.store import MemoryStore, Rows
 
 
 def rows_after(account: Account, *losses: Loss) -> MemoryStore:
@@ -57,3 +60,72 @@ def test_an_event_is_priced_and_a_loss_is_itself() -> None:
     loss, text = priced(LaplaceNoise(10, neighbours="add_remove"))
     assert loss == Loss("0.1")
     assert "LaplaceNoise" in text
+
+
+NAMES = ("data set", "ana", "ben", "eve")
+
+
+def filled(ledger: Ledger) -> dict[str, Entry | None]:
+    """Charges and settlements of several accounts, and the last charge of each that says its guarantee."""
+    rng = random.Random(3)
+    for at in range(40):
+        own = [Account(name, Loss(99)) for name in ("data set", rng.choice(NAMES[1:3]))]
+        charge = ledger.charge(f"question {at}", Loss(0.1), own, guarantee="" if at % 7 == 0 else "{}")
+        if at % 3:
+            ledger.settle(charge, b"1")
+    right = dict.fromkeys(NAMES)
+    for entry in ledger.entries():
+        right.update({line.account: entry for line in entry.postings if entry.guarantee})
+    return right
+
+
+def found_in(ledger: Ledger) -> dict[str, Entry | None]:
+    return {name: ledger.latest(name) for name in NAMES}
+
+
+@pytest.mark.parametrize("place", ["", "ledger.db"])
+def test_the_last_charge_of_an_account_is_found_without_a_walk(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open_ledger(tmp_path / place if place else None) as ledger:
+        right = filled(ledger)
+        assert right["ana"] is not None
+        assert found_in(ledger) == right
+        ledger.charge("another", Loss(0.1), [Account("ana", Loss(99))], guarantee="{}")
+        for at in range(50):
+            ledger.charge(f"many {at}", Loss(0.1), [Account("ben", Loss(99))], guarantee="{}")
+        kept = ledger.latest("ana")
+        read: list[int] = []
+        if place:
+            after = TableRows.after
+
+            def noted(self: TableRows, number: int, count: int) -> list[Entry]:
+                read.append(count)
+                return after(self, number, count)
+
+            monkeypatch.setattr(TableRows, "after", noted)
+        assert ledger.latest("ana") == kept == next(e for e in ledger.entries() if e.question == "another")
+        assert max(read[:1], default=1) == 1
+
+
+@pytest.mark.parametrize("place", ["", "ledger.db"])
+def test_an_index_that_names_another_entry_misleads_nobody(
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: the index of postings names an earlier charge, a settlement, or nothing."""
+    with open_ledger(tmp_path / place if place else None) as ledger:
+        right = filled(ledger)
+        first, second, *_ = ledger.entries()
+        rows = type(ledger._store.read(lambda rows: rows))
+        for wrong in (first, second, None):
+            named: list[Rows] = []
+
+            def posted(
+                self: Rows, _: str, wrong: Entry | None = wrong, named: list[Rows] = named
+            ) -> Entry | None:
+                named.append(self)
+                return wrong
+
+            monkeypatch.setattr(rows, "posted", posted)
+            assert found_in(ledger) == right
+            assert named

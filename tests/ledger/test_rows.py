@@ -53,3 +53,32 @@ def test_an_entry_that_is_known_and_altered_is_refused(tmp_path: Path, change: s
     if done:
         with pytest.raises(LedgerCorrupt):
             ledger.charge("one more", Loss("1/10"), [account], guarantee="{}")
+
+
+class Untyped(dict):  # type: ignore[type-arg]
+    """Knows entries by their fields alone."""
+
+    def get(self, key, default=None):  # type: ignore[no-untyped-def]
+        return next((entry for (fields, _), entry in self.items() if fields == key[0]), default)
+
+
+def see_types() -> None:
+    with open_ledger(None) as ledger:
+        ledger.charge("question", Loss("1/10"), [Account("data", Loss(3))], guarantee="{}")
+        (entry,) = ledger.entries()
+    rows._remember(entry)
+    number, *fields = (*rows.entry_row(entry), *rows.posting_rows(entry)[0])
+    assert rows._entry(len(rows.ENTRY), number, *fields) is entry
+    with pytest.raises(LedgerCorrupt):
+        rows._entry(len(rows.ENTRY), float(number), *fields)
+
+
+def test_an_entry_that_was_written_is_known_by_its_fields_and_their_types() -> None:
+    see_types()
+
+
+def test_a_type_that_is_passed_over_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: 1 and 1.0 are the same to what was written."""
+    monkeypatch.setattr(rows, "_written", Untyped())
+    with pytest.raises(pytest.fail.Exception):
+        see_types()

@@ -27,6 +27,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, TypeAlias, get_args
 
 from discreet.accounting.homogeneous import MOST_RELEASES, Homogeneous
@@ -73,6 +74,11 @@ class Tally:
         """
         square = loss.epsilon**2 if rho is None else rounded_up(2 * rho) + _OFF_GRID
         return Tally(self.loss + loss, self.squares + square, self.count + 1)
+
+    @cached_property
+    def told(self) -> tuple[str, str, str, str]:
+        """Its numbers as text, exact: a ledger writes the tallies of all accounts with each charge."""
+        return str(self.loss.epsilon), str(self.loss.delta), str(self.squares), str(self.count)
 
     @property
     def equal(self) -> bool:

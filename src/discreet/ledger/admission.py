@@ -78,9 +78,15 @@ def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: 
 
 
 def last_charge(rows: Rows, account: str) -> Entry | None:
-    """The last charge of an account that gives its guarantee; it is almost always among the last entries."""
-    if rows.tally(account) is None:  # an account without a charge: no need to walk back to the start
+    """The last charge of an account that gives its guarantee: almost always the one that posted to it last."""
+    line = rows.tally(account)
+    if line is None:  # an account without a charge: no need to walk back to the start
         return None
+    posted = rows.posted(account)
+    # The count of charges rises with each posting, and was compared with the book: no earlier entry has this one.
+    if posted is not None and posted.guarantee and line in posted.postings:
+        check(posted)
+        return posted
     last, count = rows.book().head.number, 4
     while last > 0:
         first = max(0, last - count)

@@ -9,7 +9,7 @@ from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
-from typing import Any, BinaryIO, Protocol, TypeAlias, cast
+from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import RULES
@@ -86,6 +86,7 @@ class TableRows:
         self._book: Book | None = known if same else None
         self._last: list[Entry] = []  # those at the end of the chain, as this transaction read or wrote them
         self._lines: dict[str, Posting | None] = {}  # the latest of each account, likewise
+        self._posted: dict[str, int] = {}  # the numbers of their entries
         self.changed = False
 
     @property
@@ -129,7 +130,14 @@ class TableRows:
         if (line.tally if line else None) != book.tallies.get(account):
             raise corrupt(book.head.number, "has other totals than the index of postings finds")
         self._lines[account] = line
+        if row is not None:
+            self._posted[account] = row[1]
         return line
+
+    def posted(self, account: str) -> Entry | None:
+        """See `Rows`."""
+        at = None if self.tally(account) is None else self._posted.get(account)
+        return next(iter(self.after(at - 1, 1)), None) if isinstance(at, int) else None
 
     def charged(self, number: int) -> Charged | None:
         """See `Rows`."""
@@ -179,9 +187,11 @@ class TableRows:
         book = self.book()
         self.changed = True
         self.add(entry, answer)
+        _remember(entry)
         if self._last:
             self._last.append(entry)
         self._lines.update((line.account, line) for line in entry.postings)
+        self._posted.update((line.account, entry.number) for line in entry.postings)
         self._book = book.plus(entry)
 
     def add(self, entry: Entry, answer: BinaryIO | None) -> None:
@@ -220,7 +230,18 @@ class TableRows:
         return [_entry(len(row), *row, *chain.from_iterable(lines.get(row[0], ()))) for row in rows]
 
 
-@lru_cache(KNOWN, typed=True)
+_written: Final[dict[tuple[Row, tuple[type, ...]], Entry]] = {}
+"""The entries that this process wrote last, by their fields and the types of these."""
+
+
+def _remember(entry: Entry) -> None:
+    """Know an entry by the fields that are written: these very fields need not be parsed and hashed again."""
+    fields = (*entry_row(entry), *chain.from_iterable(posting_rows(entry)))
+    if len(_written) >= KNOWN:
+        _written.clear()
+    _written[fields, tuple(map(type, fields))] = entry
+
+
 def _entry(width: int, *fields: object) -> Entry:
     """Read an entry; the same fields, of the same types, are the same entry, so that its hash is computed once.
 
@@ -228,6 +249,12 @@ def _entry(width: int, *fields: object) -> Entry:
         width: how many of the fields are the entry's own.
         fields: those of the entry, then those of its postings.
     """
+    written = _written.get((fields, tuple(map(type, fields))))
+    return _read_entry(width, *fields) if written is None else written
+
+
+@lru_cache(KNOWN, typed=True)
+def _read_entry(width: int, *fields: object) -> Entry:
     number, time, kind, question, key, settles, digest, guarantee, event, description, totals, previous, seal = (
         cast(Row, fields[:width])
     )  # fmt: skip

@@ -53,6 +53,9 @@ class Rows(Protocol):
     def tally(self, account: str) -> Posting | None:
         """The latest posting to the account, which was compared with the book."""
 
+    def posted(self, account: str) -> Entry | None:
+        """The entry that the index of postings names for the latest posting to the account; `check` it before use."""
+
     def charged(self, number: int) -> Charged | None:
         """The part of a charge that settling it needs."""
 
@@ -162,6 +165,7 @@ class _MemoryRows:
         self._entries: list[Entry] = []
         self._answers: dict[int, bytes] = {}
         self._last: dict[str, Posting] = {}
+        self._posted: dict[str, int] = {}
         self._settled: set[int] = set()
         self._first: dict[str, int] = {}
         self._salts: dict[str, int] = {}
@@ -174,6 +178,10 @@ class _MemoryRows:
 
     def tally(self, account: str) -> Posting | None:
         return self._last.get(account)
+
+    def posted(self, account: str) -> Entry | None:
+        at = self._posted.get(account)
+        return None if at is None else self._entries[at - 1]
 
     def charged(self, number: int) -> Charged | None:
         entry = self._entries[number - 1] if 1 <= number <= len(self._entries) else None
@@ -207,6 +215,7 @@ class _MemoryRows:
             self._first.setdefault(entry.question, entry.number)
         for posting in entry.postings:
             self._last[posting.account] = posting
+            self._posted[posting.account] = entry.number
 
     def salt(self, dataset: str) -> int | None:
         return self._salts.get(dataset)

@@ -34,6 +34,7 @@ from discreet.sql.inspect.information import described_tables
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
+from discreet.sql.plan.drafts.draft import unfilled
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.planner import plan_together
@@ -160,9 +161,7 @@ class Queries:
         if missing:
             raise QueryRefused(*refused_there(missing))
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [
-            r.scale(at) for r in plan.measured for at in range(len(r.measures)) if r.gaussian(at) is None
-        ]
+        scales = [scale for r in map(unfilled, plan.measured) for scale in r.scales]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()

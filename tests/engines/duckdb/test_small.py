@@ -117,6 +117,40 @@ def test_a_table_is_small_or_large_at_each_version(
         assert (small_of(engine)._known["visits"].rows is None) == (rows == 300)
 
 
+class Told:
+    """A connection that notes the texts of its relations."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
+        self.connection = connection
+        self.texts: list[str] = []
+
+    def sql(self, text: str) -> duckdb.DuckDBPyRelation:
+        self.texts.append(text)
+        return self.connection.sql(text)
+
+
+def test_a_limit_stands_until_a_version_is_known_to_be_small(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A limit takes as long as all the rest of reading a small table; a large one is let go of without it, too."""
+    engine = DuckDBEngine.open({"visits": str(path)})
+    told = Told(small_of(engine).connection)
+    monkeypatch.setattr(small_of(engine), "connection", told)
+
+    def limits(asked: int) -> list[bool]:
+        told.texts.clear()
+        for _ in range(asked):
+            engine.integers(AGES)
+        return ["LIMIT" in text for text in told.texts if "SELECT" in text]
+
+    assert limits(4) == [True, False, False]  # the first time that it is asked, the table itself is
+    write(path, 301)
+    assert limits(2) == [True, False]
+    monkeypatch.setattr(small, "FEW_ROWS", 100)  # as if it had grown, and kept its version
+    assert engine.integers(AGES)["n"].to_pylist() == [301]
+    assert small_of(engine)._known["visits"].rows is None
+
+
 def test_a_query_that_is_stopped_is_not_begun_anew(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     engine, again = DuckDBEngine.open({"visits": str(path)}), threading.Event()
     slow = ("SELECT CAST(SUM(a.age * b.age + c.age * d.age) AS BIGINT) AS n FROM visits a, visits b, visits c, "

@@ -12,7 +12,7 @@ from discreet.accounting.tally import Tally
 from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Head
-from discreet.ledger.sqlite.head import HeadFile
+from discreet.ledger.sqlite.head import HeadFile, read_number
 
 
 def book(number: int) -> Book:
@@ -90,3 +90,20 @@ def test_no_slot_that_can_be_read_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LedgerError):
         head.read()
     head.close()
+
+
+def test_the_number_is_that_of_the_book_whatever_is_flipped(tmp_path: Path) -> None:
+    path = tmp_path / "head"
+    head = opened(path)
+    assert read_number(str(tmp_path / "none")) is None
+    for number in range(1, 4):
+        head.read()
+        head.write("one", book(number))
+        whole = path.read_bytes()
+        for at in (None, *[at for at, byte in enumerate(whole) if byte][::41]):
+            path.write_bytes(whole if at is None else whole[:at] + bytes([whole[at] ^ 4]) + whole[at + 1 :])
+            assert read_number(str(path)) == head.read().book.head.number
+        path.write_bytes(whole)
+    head.close()
+    path.write_bytes(b"no head")
+    assert read_number(str(path)) is None

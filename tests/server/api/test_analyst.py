@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import json
 import threading
@@ -16,6 +17,7 @@ from pyarrow import parquet
 
 from discreet.errors import EngineError
 from discreet.release.documents import from_arrow
+from discreet.server.api import analyst
 from discreet.session.queries import Queries
 from tests.server.conftest import COUNT, Answer, Running, run
 
@@ -229,3 +231,22 @@ def test_nothing_that_is_answered_names_a_place(running: Running) -> None:
         ]
     )
     assert folder.encode() not in said
+
+
+def waiting() -> set[str]:
+    """The dependencies of the addresses that FastAPI would run in a thread, which each request then waits for."""
+    found, open_ = set(), [route.dependant for route in analyst.router.routes]  # type: ignore[attr-defined]
+    while open_:
+        one = open_.pop()
+        open_ += one.dependencies
+        if one.call is not None and not inspect.iscoroutinefunction(one.call):
+            found.add(one.call.__name__)
+    return found
+
+
+def test_no_request_waits_for_a_thread_before_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not waiting()
+    route = next(iter(analyst.router.routes))
+    (first, *_) = route.dependant.dependencies  # type: ignore[attr-defined]
+    monkeypatch.setattr(first, "call", len)  # the planted fault
+    assert waiting() == {"len"}

@@ -173,7 +173,7 @@ FAULTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
         binder, "literal_of", lambda node: literal_of(node.unread.literal if isinstance(node, Blank) else node),
     ),
     "every literal is the first one": (
-        alike._Filling, "literal", lambda self, unread: unread.of(literal_of(self.literals[0])),
+        alike.Filling, "literal", lambda self, unread: unread.of(literal_of(self.literals[0])),
     ),
     "a conversion is not made again": (UnreadLiteral, "of", lambda self, literal: self._now if self.steps else literal),
     "another type is passed over": (UnreadLiteral, "of", lambda self, literal: converted(self, literal)),

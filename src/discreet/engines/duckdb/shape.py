@@ -62,7 +62,7 @@ def _taken_apart(sql: str) -> Literals:
     pieces, types, values, start = [], [], [], 0
     for match in _LITERAL.finditer(sql):
         kind = match.lastgroup and match[match.lastgroup]
-        if kind is None and match[0][0] == "'" and sql[: match.start()].endswith(_COMPARED):
+        if kind is None and match[0][0] == "'" and sql.endswith(_COMPARED, 0, match.start()):
             kind = "VARCHAR"
         if kind is not None:
             pieces += [sql[start : match.start()], kind]

@@ -42,7 +42,8 @@ class _Rows:
 
     def __init__(self, schema: pa.Schema) -> None:
         self.schema: Final = schema
-        self.now: pa.Table = schema.empty_table()
+        self._none: Final = schema.empty_table()
+        self.now: pa.Table = self._none
 
     def __arrow_c_schema__(self) -> Any:
         return self.schema.__arrow_c_schema__()
@@ -60,7 +61,7 @@ class _Rows:
 
     def leave(self) -> None:
         """Let go of them."""
-        self.now = self.schema.empty_table()
+        self.now = self._none
 
 
 @dataclass
@@ -70,10 +71,12 @@ class _Table:
     Attributes:
         version: of the data.
         rows: stands for it; None where it is not small, or its columns would be others there.
+        few: whether it was read at this version, and is small. A limit takes as long as all the rest of reading it.
     """
 
     version: str
     rows: _Rows | None
+    few: bool = False
 
 
 @dataclass
@@ -185,16 +188,19 @@ class Small:
         import pyarrow as pa
 
         used = [one for one in schema.names if quote(one)[1:-1].lower() in sql.lower()] or schema.names[:1]
-        text = f"SELECT {', '.join(map(quote, used))} FROM temp.main.{quote(name)} LIMIT {FEW_ROWS + 1}"
+        known = self._known[name]
+        limit = "" if known.few else f" LIMIT {FEW_ROWS + 1}"
+        text = f"SELECT {', '.join(map(quote, used))} FROM temp.main.{quote(name)}{limit}"
         reader = self.connection.sql(text).to_arrow_reader(PIECE)
         rows, size, pieces = 0, 0, []
         try:
             for piece in reader:
                 rows, size = rows + piece.num_rows, size + piece.nbytes
                 if rows > most or size > FEW_BYTES:
-                    self._known[name].rows = None  # until it changes
+                    known.rows = None  # until it changes
                     return None
                 pieces.append(piece)
+            known.few = True
             return pa.Table.from_batches(pieces, reader.schema)
         finally:
             reader.close()  # DuckDB runs nothing else before

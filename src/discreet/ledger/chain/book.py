@@ -28,10 +28,13 @@ class Book:
 
     def plus(self, entry: Entry) -> Book:
         """The book after one more entry, unchecked."""
-        tallies = self.tallies
+        head = Head(entry.number, entry.hash)
         if entry.postings:
-            tallies = {**tallies, **{line.account: line.tally for line in entry.postings}}
-        return Book(Head(entry.number, entry.hash), tallies)
+            return Book(head, {**self.tallies, **{line.account: line.tally for line in entry.postings}})
+        same = Book(head, self.tallies)
+        if "digest" in self.__dict__:
+            same.__dict__["digest"] = self.digest  # of the same totals
+        return same
 
     @cached_property
     def digest(self) -> str:
@@ -90,8 +93,5 @@ def _rho(event: str) -> Fraction | None:
 
 def _totals(tallies: Mapping[str, Tally]) -> bytes:
     # No account's name holds a line break: names are printable.
-    lines = (
-        f"{name}\n{tally.loss.epsilon}\n{tally.loss.delta}\n{tally.squares}\n{tally.count}\n"
-        for name, tally in sorted(tallies.items())
-    )
-    return "".join(lines).encode()
+    lines = ["\n".join((name, *tallies[name].told)) for name in sorted(tallies)]
+    return "\n".join((*lines, "")).encode()

@@ -19,10 +19,7 @@ def told(identity: str, book: Book) -> str:
         >>> read(told("0f", book)) == ("0f", book)
         True
     """
-    totals = {
-        name: [str(tally.loss.epsilon), str(tally.loss.delta), str(tally.squares), tally.count]
-        for name, tally in book.tallies.items()
-    }
+    totals = {name: [*tally.told[:3], tally.count] for name, tally in book.tallies.items()}
     fields = {"identity": identity, "number": book.head.number, "hash": book.head.hash, "totals": totals}
     return json.dumps(fields, ensure_ascii=True, separators=(",", ":"))
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Literal, NamedTuple, TypeAlias
 
 from discreet.accounting.loss import Loss
@@ -200,6 +200,7 @@ def corrupt(number: int, what: str) -> LedgerCorrupt:
     )
 
 
+@lru_cache(8)
 def genesis(identity: str) -> Head:
     """The head of an empty ledger; its hash depends on the ledger's random identity."""
     return Head(0, hash_of("discreet ledger", str(FORMAT), identity))

@@ -42,8 +42,8 @@ Form = Annotated[
 ]
 
 
-def service_of(request: Request) -> Service:
-    """The service of a request."""
+async def service_of(request: Request) -> Service:
+    """The service of a request; async, or each request would wait for a thread to look it up."""
     service: Service = request.app.state.service
     return service
 

@@ -46,6 +46,10 @@ class Literal:
         """The literal that a conversion makes of it; it depends on this one, the things given, and nothing else."""
         return step(self, *given)
 
+    def spelled(self, dialect: Dialect) -> str:
+        """Its SQL."""
+        return literal(self.value, self.type, dialect)
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -101,7 +105,7 @@ def spell(expression: Expression, dialect: Dialect) -> str:
     if isinstance(expression, Column):
         return quote(expression.name, dialect)
     if isinstance(expression, Literal):
-        return literal(expression.value, expression.type, dialect)
+        return expression.spelled(dialect)
     args = [spell(arg, dialect) for arg in expression.args]
     return fill(spelling_of(expression, dialect), args, dialect)
 

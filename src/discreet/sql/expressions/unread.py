@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeAlias
 
 from discreet.engines.schema import Type
+from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.syntax.alike.blanks import ValueNeededError
@@ -70,6 +71,10 @@ class UnreadLiteral(Literal):
     def span(self) -> Span:
         """Not to be read, but for whether it is NULL."""
         return _UNKNOWN
+
+    def spelled(self, dialect: Dialect) -> str:
+        """Not to be written."""
+        raise ValueNeededError
 
     def then(self, step: Callable[..., Literal], *given: Any) -> Literal:
         """The same converted."""

@@ -25,6 +25,7 @@ from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
 from discreet.sql.lower.group_numbers import Axes, filters, numbered_axes, numbering, with_numbers
 from discreet.sql.lower.relation_sql import to_sql
+from discreet.sql.lower.texts.template import filled_in
 from discreet.sql.measures.group_sizes import with_sizes
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.near_leaves import NearLeaves
@@ -82,7 +83,14 @@ def compile_part(
     known: dict[object, Compiled] = release.__dict__.setdefault("_compiled", {})
     key = (number, dialect, salt if part.rows.per_unit else None, portable, units, near)
     if key not in known:
-        compiled = _compile_part(release, number, named(dialect), salt, portable, units, near)
+
+        def write(release: PlannedRelease) -> tuple[str, dict[str, pa.Table]]:
+            made = _compile_part(release, number, named(dialect), salt, portable, units, near)
+            return made.sql, made.tables
+
+        filled = None if release.cells > MOST_KEPT else filled_in(release, key, named(dialect), write)
+        sql, tables = filled or write(release)
+        compiled = Compiled(sql, dict(tables))
         if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
             return compiled
         known[key] = compiled

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from enum import Enum
 from fractions import Fraction
@@ -22,7 +22,9 @@ from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
 from discreet.sql.lower.key_lists import digest_of
 from discreet.sql.lower.sequence import given_to
+from discreet.sql.plan.drafts.draft import unfilled
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
+from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
@@ -64,7 +66,23 @@ def _pieces(release: PlannedRelease, dialect: Dialect) -> Iterator[bytes]:
     for number, part in enumerate(release.parts):
         yield from _query(compile_part(shape, number, dialect.name, SALT))
         yield _text((part.cap, part.rows.per_unit), dialect)
-    yield _text((dialect.name, shape.cells, release.unit_factor, release.shares), dialect)
+    yield from _read_as(release, shape.cells, dialect)
+
+
+def _read_as(release: PlannedRelease, cells: int, dialect: Dialect) -> Iterable[bytes]:
+    """How the integers are read, and their noise; written once for all literals that it does not depend on."""
+    draft = unfilled(release)
+    known: dict[tuple[str, int], tuple[bytes, ...]] = draft.__dict__.setdefault("_read_as", {})
+    if (dialect.name, cells) not in known:
+        try:
+            known[dialect.name, cells] = tuple(_written_as(draft, cells, dialect))
+        except ValueNeededError:
+            return _written_as(release, cells, dialect)
+    return known[dialect.name, cells]
+
+
+def _written_as(release: PlannedRelease, cells: int, dialect: Dialect) -> Iterator[bytes]:
+    yield _text((dialect.name, cells, release.unit_factor, release.shares), dialect)
     if release.rhos:
         squares = tuple(release.square(measure) for measure in release.measures)
         yield _text(("gaussian", release.rhos, squares), dialect)

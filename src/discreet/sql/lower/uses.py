@@ -16,7 +16,9 @@ from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.near_leaves import NearLeaves, near_leaves
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.drafts.draft import unfilled
 from discreet.sql.plan.plan import PlannedRelease
+from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
@@ -37,25 +39,43 @@ def uses_of(releases: Iterable[PlannedRelease]) -> dict[str, Use]:
     """The uses of mechanisms of some releases, by name."""
     out: dict[str, Use] = {}
     for release in releases:
-        neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
-        found = release.discovery
-        if found is not None:
-            out[use_of_groups(release)] = Use(
-                found.mechanism(release), neighbours, None, _set(release, found.measure)
-            )
-        for index, measured in enumerate(release.measures):
-            if found is not None and index == found.measure:
-                continue
-            noise: LaplaceVector | GaussianVector | QuantilesWithEnds
-            parameter = release.gaussian(index)
-            if isinstance(measured, Ranks):
-                noise = ranks(release, index, measured)
-            elif parameter is not None:
-                noise = GaussianVector(parameter, release.square(measured))
-            else:
-                noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
-            values = drawn(release, index) if found is None else None
-            out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index))
+        out.update(_uses(release))
+    return out
+
+
+def _uses(release: PlannedRelease) -> dict[str, Use]:
+    """Those of one release; they are worked out once for all literals that they do not depend on."""
+    draft = unfilled(release)
+    if "_uses" not in draft.__dict__:
+        try:
+            draft.__dict__["_uses"] = _worked_out(draft)
+        except ValueNeededError:
+            return _worked_out(release)
+    found: dict[str, Use] = draft.__dict__["_uses"]
+    return found
+
+
+def _worked_out(release: PlannedRelease) -> dict[str, Use]:
+    out: dict[str, Use] = {}
+    neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
+    found = release.discovery
+    if found is not None:
+        out[use_of_groups(release)] = Use(
+            found.mechanism(release), neighbours, None, _set(release, found.measure)
+        )
+    for index, measured in enumerate(release.measures):
+        if found is not None and index == found.measure:
+            continue
+        noise: LaplaceVector | GaussianVector | QuantilesWithEnds
+        parameter = release.gaussian(index)
+        if isinstance(measured, Ranks):
+            noise = ranks(release, index, measured)
+        elif parameter is not None:
+            noise = GaussianVector(parameter, release.square(measured))
+        else:
+            noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
+        values = drawn(release, index) if found is None else None
+        out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index))
     return out
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
@@ -41,21 +41,36 @@ _TABLES: Final = frozenset({PrivateTable, PublicTable})
 
 
 @dataclass(eq=False)
-class _Filling:
-    """The literals of one statement, and the things that were filled with them so far."""
+class Filling:
+    """The literals of one statement, and the things that were filled with them so far.
+
+    Attributes:
+        literals: in the order of the statement.
+        done: the things, by the ways to make them.
+        read: the literals that were read.
+        mark: makes something else of a blank than a literal.
+    """
 
     literals: Sequence[exp.Literal]
     done: dict[object, Any] = field(default_factory=dict)
     read: dict[int, Literal] = field(default_factory=dict)
+    mark: Callable[[UnreadLiteral], Literal] | None = None
 
     def literal(self, unread: UnreadLiteral) -> Literal:
+        """The literal in the place of a blank, converted as that was.
+
+        Raises:
+            ValueNeededError: it has another type than the blank.
+        """
+        if self.mark is not None:
+            return self.mark(unread)
         at = unread.place
         if at not in self.read:
             self.read[at] = literal_of(self.literals[at])
         return unread.of(self.read[at])
 
 
-Filled: TypeAlias = Callable[[_Filling], Any]
+Filled: TypeAlias = Callable[[Filling], Any]
 
 
 class _Mould:
@@ -114,10 +129,20 @@ class _Mould:
         return lambda filling: kind([one if make is None else make(filling) for one, make in pairs])
 
 
+def mould_of(things: Iterable[object]) -> list[Filled | None]:
+    """The ways to make some things anew with other literals; None for one without blanks.
+
+    Raises:
+        ValueNeededError: one is of a kind that may hide a blank.
+    """
+    mould = _Mould()
+    return [mould.of(thing) for thing in things]
+
+
 def _once(make: Filled) -> Filled:
     """The same, made once for each statement."""
 
-    def known(filling: _Filling) -> Any:
+    def known(filling: Filling) -> Any:
         if make not in filling.done:
             filling.done[make] = make(filling)
         return filling.done[make]
@@ -132,14 +157,16 @@ class _Variant(Generic[Reading]):
     Attributes:
         groups: for each time that groups were worked out, the way to the rows and the keys, and the outcome.
         make: the way to the reading.
-        reading: it, where it has no blank.
+        reading: it, with its blanks.
+        drafts: plans that were made of it with its blanks.
     """
 
     groups: tuple[tuple[Filled, list[PublicKeys]], ...]
     make: Filled | None
     reading: Reading
+    drafts: dict[Hashable, Any] = field(default_factory=dict)
 
-    def of(self, filling: _Filling) -> Reading | None:
+    def of(self, filling: Filling) -> Reading | None:
         """The reading of another statement; None where its groups, or the types of its literals, are other ones."""
         try:
             if all(_same(public_groups(*make(filling)), before) for make, before in self.groups):
@@ -148,10 +175,28 @@ class _Variant(Generic[Reading]):
             pass
         return None
 
-    def made(self, filling: _Filling) -> Reading:
+    def made(self, filling: Filling) -> Reading:
         """The reading with other literals."""
-        reading: Reading = self.reading if self.make is None else self.make(filling)
+        if self.make is None:
+            return self.reading
+        reading: Reading = self.make(filling)
+        reading.__dict__["_origin"] = Origin(self.reading, filling, self.drafts)
         return reading
+
+
+@dataclass(frozen=True, eq=False)
+class Origin(Generic[Reading]):
+    """The way in which a reading was filled.
+
+    Attributes:
+        blank: it, with its blanks.
+        filling: the literals.
+        drafts: plans that were made of that with blanks, for everybody who plans it.
+    """
+
+    blank: Reading
+    filling: Filling
+    drafts: dict[Hashable, Any]
 
 
 class Shape(Generic[Reading]):
@@ -180,7 +225,7 @@ class Shape(Generic[Reading]):
         """
         if self._failed >= MOST_FAILURES:
             return None
-        filling = _Filling([literal_node(literal) for literal in literals])
+        filling = Filling([literal_node(literal) for literal in literals])
         try:
             return self._known(filling) or self._new(filling, analyse)
         except QueryRefused:
@@ -189,14 +234,14 @@ class Shape(Generic[Reading]):
             self._failed += not self._variants
             return None
 
-    def _known(self, filling: _Filling) -> Reading | None:
+    def _known(self, filling: Filling) -> Reading | None:
         for variant in self._variants:
             found = variant.of(filling)
             if found is not None:
                 return found
         return None
 
-    def _new(self, filling: _Filling, analyse: Callable[[exp.Query, Groups], Reading]) -> Reading:
+    def _new(self, filling: Filling, analyse: Callable[[exp.Query, Groups], Reading]) -> Reading:
         mould = _Mould()
         noted: list[tuple[Filled, list[PublicKeys]]] = []
 

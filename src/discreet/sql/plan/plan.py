@@ -236,6 +236,11 @@ class PlannedRelease:
         """The scale of the Laplace noise on each integer of a measure; of ranks, the rows of a unit over epsilon."""
         return Fraction(self.sensitivity(self.measures[measure])) / self.shares[measure]
 
+    @cached_property
+    def scales(self) -> tuple[Fraction, ...]:
+        """Those of all measures with Laplace noise, or of ranks."""
+        return tuple(self.scale(at) for at in range(len(self.measures)) if self.gaussian(at) is None)
+
 
 @dataclass(frozen=True)
 class CutOff:

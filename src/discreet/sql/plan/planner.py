@@ -23,9 +23,10 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
+from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.noise_choice import with_gaussian
-from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan
 from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement, with_limits
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
@@ -93,13 +94,20 @@ def plan(
     )
     found = canonical, _with_limits(plain, limits)
     reading = found[1]
-    weights = [list(one) for one in reading.weights]
-    sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
-    _emphasise(weights, emphasis, reading.releases, sets, reading.post)
-    releases, workloads, spent = _released(
-        reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
-        [reading.post] * len(reading.releases) * series,
-    )  # fmt: skip
+
+    def planned(reading: Reading) -> Planned:
+        weights = [list(one) for one in reading.weights]
+        sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
+        _emphasise(weights, emphasis, reading.releases, sets, reading.post)
+        return _released(
+            reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
+            [reading.post] * len(reading.releases) * framed,
+        )  # fmt: skip
+
+    # How far a window reaches is a literal that the measures depend on.
+    framed = series and reading.post.find(exp.Window) is not None
+    key = (epsilon, limits, delta, emphasis, gaussian)
+    releases, workloads, spent = planned(reading) if framed else planned_once(reading, key, planned)
     statement = _statement(found, limits, emphasis)
     return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
 
@@ -172,7 +180,7 @@ def _released(
     delta: Fraction,
     gaussian: bool,
     posts: Sequence[exp.Query],
-) -> tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]:
+) -> Planned:
     """The releases with their shares of epsilon, those measured together, and the delta of Gaussian noise."""
     finding = sum(release.unknown for release in unplanned)
     shares = shares_of(epsilon, weights)

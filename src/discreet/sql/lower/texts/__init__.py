@@ -1,0 +1,1 @@
+"""Queries that are written once for all literals of a shape."""

@@ -1,0 +1,91 @@
+"""A plan that is filled from a draft is the plan that its statement has by itself, at each of its prices."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from tests import inside
+from tests.depth import examples
+from tests.sql.fuzz import bench
+from tests.sql.plan.test_alike import ordinary, whole
+
+from discreet.errors import InvalidParameter, QueryRefused
+from discreet.sql.lower.uses import uses_of
+from discreet.sql.plan import planner, reading
+from discreet.sql.plan.alike import Filling
+from discreet.sql.plan.drafts import draft
+from discreet.sql.plan.drafts.draft import draft_of, unfilled
+
+PRICES: tuple[dict[str, Any], ...] = (
+    {"epsilon": Fraction(1)}, {"epsilon": Fraction(1, 7)}, {"epsilon": Fraction(1), "delta": Fraction(1, 10**6)},
+    {"epsilon": Fraction(1), "limits": planner.Limits(max_rows=2)},
+    {"epsilon": Fraction(1), "emphasis": (("n", Fraction(3)),)},
+)  # fmt: skip
+
+
+def planned(text: str, price: dict[str, Any], known: reading.Known | None) -> tuple[Any, int]:
+    """All of a plan and its uses, or all that a refusal says; and how many of its releases have a draft."""
+    try:
+        plan = planner.plan(text, inside.catalog_of(bench.bench().session), known=known, **price)
+    except (QueryRefused, InvalidParameter) as error:
+        return str(error), 0
+    scales = [[one.scale(at) for at in range(len(one.measures))] for one in plan.measured]
+    found = whole(plan), uses_of(plan.whole.measured), [unfilled(one).scales for one in plan.measured], scales
+    return found, sum(draft_of(one) is not None for one in plan.releases)
+
+
+def compared(seeds: range) -> int:
+    """Compare plans at several prices, by turns; how many releases were filled from a draft."""
+    used = 0
+    for seed in seeds:
+        rng = random.Random(seed)
+        asked, known = ordinary(rng), reading.Known()
+        for text in (*asked[:2], *asked):
+            for price in rng.sample(PRICES, 2) * 2:
+                found, drafts = planned(text, price, known)
+                used += drafts
+                assert found == planned(text, price, None)[0], (text, price)
+    return used
+
+
+def test_a_filled_plan_is_the_plan_of_its_statement() -> None:
+    many = examples(5, 400)
+    assert compared(range(many)) > 5 * many
+
+
+def planted(fault: str, patch: pytest.MonkeyPatch) -> None:
+    once = draft.planned_once
+    if fault == "a price is passed over":
+        patch.setattr(planner, "planned_once", lambda one, key, make: once(one, key[1:], make))
+    if fault == "the first literals stay":
+        filled = draft._filled
+        kept: dict[int, Filling] = {}
+        patch.setattr(
+            draft,
+            "_filled",
+            lambda plan, fills, filling: filled(plan, fills, kept.setdefault(id(plan), filling)),
+        )
+
+
+@pytest.mark.parametrize("fault", ["a price is passed over", "the first literals stay"])
+def test_the_plan_of_another_statement_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    planted(fault, monkeypatch)
+    with pytest.raises(AssertionError):
+        compared(range(20))
+
+
+def test_a_release_that_is_changed_has_no_draft() -> None:
+    """A release whose groups were found, or that is narrowed otherwise, is no longer that of its draft."""
+    known, catalog = reading.Known(), inside.catalog_of(bench.bench().session)
+    texts = [f"SELECT sex, COUNT(*) AS n FROM t WHERE y < {at} GROUP BY sex" for at in range(3, 9)]
+    plans = [planner.plan(text, catalog, Fraction(1), known=known) for text in texts]
+    (release,) = plans[-1].releases
+    assert draft_of(release) is not None
+    assert unfilled(release) is not release
+    changed = replace(release, name="other")
+    assert draft_of(changed) is None
+    assert unfilled(changed) is changed
