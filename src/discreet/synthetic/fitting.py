@@ -5,19 +5,19 @@ Over all distributions p of N rows it finds the least of
     sum over marginals c of |N p_c - y_c|^2 / (2 s_c^2)  +  prior N KL(p | uniform).
 
 p is then a graphical model with a factor for each marginal: log p is the sum of -v_c/(s_c prior), and v minimises the
-convex dual  sum (|v_c|^2/2 + v_c y_c/s_c) + prior N log Z(v),  whose slope is  v_c + (y_c - N p_c)/s_c.  It is found by
-L-BFGS, which is quick because the first term bounds its curvature from below.
+convex dual  sum (|v_c|^2/2 + v_c y_c/s_c) + prior N log Z(v),  whose slope is  v_c + (y_c - N p_c)/s_c.  `descent`
+finds it, quickly because the first term bounds its curvature from below.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from discreet.errors import MissingExtra
+from discreet.synthetic.descent import least
 from discreet.synthetic.inference import Floats, Model, spread
 from discreet.synthetic.junction import Clique, Tree, junction_tree
 
@@ -39,23 +39,6 @@ class Measured:
     columns: Clique
     counts: Floats
     deviation: float
-
-
-def optimize() -> Any:
-    """The module `scipy.optimize`.
-
-    Raises:
-        MissingExtra: SciPy is not installed.
-    """
-    try:
-        import scipy.optimize
-    except ImportError:
-        found = None
-    else:
-        found = scipy.optimize
-    if found is None:
-        raise MissingExtra("Synthetic tables need SciPy.", 'Install it with pip install "discreet[synthetic]".')
-    return found
 
 
 def total_of(measured: Sequence[Measured]) -> float:
@@ -100,11 +83,10 @@ class Fitting:
         tree = junction_tree([one.columns for one in parts], self._sizes)
         rows, dual = total_of(parts), _Dual(tree, parts, self._prior)
         start = [self._known.get(one.columns, np.zeros(one.counts.shape)) / one.deviation for one in parts]
-        found = optimize().minimize(
-            dual.value_and_slope, np.concatenate([one.ravel() for one in start]), args=(rows,), jac=True,
-            method="L-BFGS-B", options={"maxiter": steps, "maxfun": 2 * steps, "ftol": 1e-9, "gtol": 1e-3},
-        )  # fmt: skip
-        split = dual.split(found.x)
+        found = least(
+            lambda flat: dual.value_and_slope(flat, rows), np.concatenate([one.ravel() for one in start]), steps
+        )
+        split = dual.split(found)
         self._known = {one.columns: own * one.deviation for one, own in zip(parts, split, strict=True)}
         return dual.model(split)
 

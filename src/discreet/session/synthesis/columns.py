@@ -36,10 +36,11 @@ _MICROSECOND: Final = dt.timedelta(microseconds=1)
 
 @dataclass(frozen=True)
 class Planning:
-    """A column that is taken: its axis, and the key that groups by it."""
+    """A column that is taken: its axis, the key that groups by it, and the plan of a count by it alone."""
 
     axis: Axis
     key: Key
+    alone: PlannedRelease
 
 
 def planned_columns(
@@ -111,10 +112,12 @@ def _planned(
     if span.domain is not None or few:
         if span.domain is not None and len(span.domain) > MOST_VALUES:
             return f"it has more than {MOST_VALUES:,} keys", None
-        key = plan(f"SELECT {quoted}, COUNT(*) AS n FROM {quoted_name(table.name)} GROUP BY 1").keys[0]
+        alone = plan(f"SELECT {quoted}, COUNT(*) AS n FROM {quoted_name(table.name)} GROUP BY 1")
+        key = alone.keys[0]
         values = tuple(value for value in key.values if value is not None)
         axis = Axis(column.name, column.type, values=values, nullable=span.nullable)
-        return "", Planning(axis, replace(key, values=(*values, None) if span.nullable else values))
+        own = replace(key, values=(*values, None) if span.nullable else values)
+        return "", Planning(axis, own, alone)
     if span.lo is None or span.hi is None or column.type is Type.TEXT:
         return "it has no keys and no bounds", None
     edges = _edges(column, span.lo, span.hi, bins)
@@ -124,9 +127,9 @@ def _planned(
     ]
     last = f"WHEN {quoted} IS NOT NULL THEN {axis.classes - 1}"
     case = f"CASE {' '.join([*conditions, last])} ELSE {axis.classes} END"
-    key = plan(f"SELECT {case} AS c, COUNT(*) AS n FROM {quoted_name(table.name)} GROUP BY 1").keys[0]
+    alone = plan(f"SELECT {case} AS c, COUNT(*) AS n FROM {quoted_name(table.name)} GROUP BY 1")
     # All places are listed, in order, whichever of them the planner found that a CASE can say.
-    return "", Planning(axis, replace(key, values=tuple(range(axis.size))))
+    return "", Planning(axis, replace(alone.keys[0], values=tuple(range(axis.size))), alone)
 
 
 def _edges(column: PrivateColumn, lo: Fraction, hi: Fraction, bins: Any) -> tuple[float | int, ...]:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from discreet.sql.algebra.catalog import PrivateTable
     from discreet.sql.plan.plan import PlannedRelease
     from discreet.synthetic.adaptive import Workload
+    from discreet.synthetic.inference import Model
 
 MOST: Final = 1 << 62
 """So many combinations of values have a number of 64 bits."""
@@ -54,7 +55,7 @@ class Synthesis:
     Attributes:
         queries: the producer of the session, whose engine, policy and ledger it shares.
         table: the private one.
-        counted: the plan of a count of all its rows.
+        cap: how many rows of a unit count.
         columns: that are taken.
         weights: of the marginals that matter.
         left_out: the other columns, with the reason of each.
@@ -63,7 +64,7 @@ class Synthesis:
 
     queries: Queries
     table: PrivateTable
-    counted: PlannedRelease
+    cap: int
     columns: Sequence[Planning]
     weights: Mapping[tuple[int, ...], int]
     left_out: Mapping[str, str]
@@ -90,17 +91,17 @@ class Synthesis:
                 "The columns have too many combinations of values, 2^62 or more.",
                 "Name fewer columns, or give them fewer bins.",
             )
-        part = self.counted.parts[0]
+        alone = self.columns[0].alone
+        part = alone.parts[0]
         keys = tuple(one.key for one in self.columns)
         by_group = self.table.per_group if part.rows.per_unit else None
-        grouped = replace(part, keys=tuple(key.expression for key in keys),
-                          per_group=by_group if by_group is not None and by_group < part.cap else None)  # fmt: skip
-        return replace(self.counted, name="synthetic", keys=keys, parts=(grouped,))
+        grouped = replace(part, keys=tuple(key.expression for key in keys), cap=self.cap,
+                          per_group=by_group if by_group is not None and by_group < self.cap else None)  # fmt: skip
+        return replace(alone, name="synthetic", keys=keys, parts=(grouped,))
 
     def mechanism(self, epsilon: Fraction, delta: Fraction) -> AdaptiveRounds:
         """The rounds of a loss: Gaussian where a delta buys it and it errs less, else Laplace."""
-        cap = self.counted.parts[0].cap
-        factor = self.counted.unit_factor
+        cap, factor = self.cap, self.columns[0].alone.unit_factor
         # The counts of a unit that leaves and of one that comes are both positive: at right angles at worst.
         pure = AdaptiveRounds(epsilon, factor * cap, factor * cap**2, concentrated=False)
         if not delta:
@@ -141,8 +142,13 @@ class Synthesis:
 
         def answer(found: Found) -> tuple[SyntheticTable, bytes]:
             say("drawing rows")
-            kept = _Kept.of(found, self._fitted(found.measured), workload, mechanism.concentrated)
-            return self._table(kept, loss), kept.to_bytes()
+            model = self._fitted(found.measured)
+            kept = _Kept.of(found, model, workload, mechanism.concentrated)
+            return self._table(kept, model, loss), kept.to_bytes()
+
+        def again(stored: bytes) -> SyntheticTable:
+            kept = _Kept.read(stored)
+            return replace(self._table(kept, self._fitted(kept.measured), loss), replayed=True)
 
         return ReleasePlan(
             question=self._question(queries.identity(whole), mechanism),
@@ -154,7 +160,7 @@ class Synthesis:
             caps=tuple(part.cap for part in joint.parts if part.rows.per_unit),
             size=SLACK + 16 * (sum(self.sizes) + MOST_CELLS),
             probe=lambda: queries.probe(replace(whole, releases=(joint,))),
-            replay=lambda kept: replace(self._table(_Kept.read(kept), loss), replayed=True),
+            replay=again,
         )
 
     def _words(self, loss: Loss) -> str:
@@ -170,13 +176,13 @@ class Synthesis:
         said = json.dumps(["synthesize", counted, noise, axes, weights])
         return hashlib.sha256(said.encode()).hexdigest()
 
-    def _fitted(self, measured: Sequence[Measured]) -> Any:
+    def _fitted(self, measured: Sequence[Measured]) -> Model:
         return Fitting(self.sizes).fit(measured)
 
-    def _table(self, kept: _Kept, loss: Loss) -> SyntheticTable:
+    def _table(self, kept: _Kept, model: Model, loss: Loss) -> SyntheticTable:
         """The table of released numbers; the same ones give the same rows."""
         random = np.random.default_rng(kept.seed)
-        model, total = self._fitted(kept.measured), total_of(kept.measured)
+        total = total_of(kept.measured)
         count = self.rows if self.rows is not None else min(round(total), 1 << 24)
         axes = [one.axis for one in self.columns]
         values = table_of(axes, drawn(model, count, random), random)
@@ -195,7 +201,7 @@ class _Kept:
     seed: int
 
     @classmethod
-    def of(cls, found: Found, model: Any, workload: Workload, concentrated: bool) -> _Kept:
+    def of(cls, found: Found, model: Model, workload: Workload, concentrated: bool) -> _Kept:
         errors = tuple(errors_of(found, model, workload, concentrated))
         return cls(found.measured, errors, secrets.randbits(64))
 

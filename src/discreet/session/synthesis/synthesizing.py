@@ -17,6 +17,7 @@ from discreet.session.synthesis.columns import planned_columns
 from discreet.session.synthesis.producing import Synthesis
 from discreet.session.waiting.progress_line import shown_progress
 from discreet.session.workloads import WorkloadSession
+from discreet.sql.expressions.dialect import quoted_name
 
 if TYPE_CHECKING:
     from discreet.sql.algebra.catalog import PrivateTable
@@ -67,7 +68,6 @@ class SyntheticSession(WorkloadSession):
 
         Raises:
             InvalidParameter: a parameter is out of range. Nothing was charged.
-            MissingExtra: SciPy is not installed. Nothing was charged.
             The other errors are those of `sql`.
 
         Privacy: epsilon-differentially private for the privacy unit of the policy, or (epsilon, delta) with Gaussian
@@ -82,12 +82,9 @@ class SyntheticSession(WorkloadSession):
             >>> made.columns, len(made), session.budget
             (['age', 'smokes'], 1000, epsilon 2 left of 3 (1 spent))
         """
-        from discreet.synthetic.fitting import optimize
-
         table = self._private(like)
         if rows is not None and whole(rows, "rows") > MOST_ROWS:
             raise InvalidParameter(f"rows is above {MOST_ROWS:,}.", "Draw fewer rows.")
-        optimize()
         question = Question.read("", epsilon, delta=delta, max_rows=max_rows)
 
         def planned(text: str) -> PlannedRelease:
@@ -97,9 +94,10 @@ class SyntheticSession(WorkloadSession):
         found, left_out = planned_columns(table, columns, _mapping(bins), planned)
         axes = [one.axis for one in found]
         weights = _weights(axes, degree, workload)
-        release = planned(f'SELECT COUNT(*) AS n FROM "{table.name.replace(chr(34), 2 * chr(34))}"')
+        # Without groups nothing but max_rows caps the rows of a unit.
+        cap = planned(f"SELECT COUNT(*) AS n FROM {quoted_name(table.name)}").parts[0].cap
         with shown_progress(progress) as say:
-            plan = Synthesis(self._queries, table, release, found, weights, left_out, rows).plan(question, say)
+            plan = Synthesis(self._queries, table, cap, found, weights, left_out, rows).plan(question, say)
             return gate.release(plan, self._queries.ledger, self._queries.account)
 
     def _private(self, like: object) -> PrivateTable:
