@@ -27,6 +27,10 @@ COUNTS = mechanisms.SparseCounts.of(1, 9, 0 * ONES, np.array([2, 3, 3]), ONES)
 LEAVES = mechanisms.LeafMeasure.over(9)
 MADE: dict[str, tuple[Mechanism, Any]] = {
     "AboveThreshold": (mechanisms.AboveThreshold(TENTH, c=2), [3, 5000]),
+    "AdaptiveRounds": (
+        mechanisms.AdaptiveRounds(TENTH, 2, 4, concentrated=False),
+        lambda rounds: rounds.measure(ONES, rounds.left),
+    ),
     "DiscreteGaussian": (mechanisms.DiscreteGaussian(TENTH), 7),
     "Exponential": (mechanisms.Exponential(TENTH), [3, 5]),
     "ExponentialQuantile": (mechanisms.ExponentialQuantile(TENTH, 0.5, LEAVES), COUNTS),
@@ -51,7 +55,7 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "UnaryEncoding": (mechanisms.UnaryEncoding(TENTH, 5), [3, 4]),
     "UnboundedLaplace": (mechanisms.UnboundedLaplace(TENTH, 2, 2**-20), np.array([0.5])),
 }
-RESULTS = {"Climbed", "Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "SparseCounts", "Watch"}
+RESULTS = {"Climbed", "Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "Rounds", "SparseCounts", "Watch"}
 """What a mechanism reads or gives back, or a run of one."""
 
 

@@ -170,7 +170,12 @@ class AdaptiveRounds:
 
         Args:
             procedure: its result is made of the answers of its rounds and of public values alone.
+
+        Raises:
+            InvalidParameter: it is no function. Nothing was drawn.
         """
+        if not callable(procedure):
+            raise InvalidParameter("The procedure is no function.", "Give a function of the rounds.")
         return procedure(Rounds(self))
 
 

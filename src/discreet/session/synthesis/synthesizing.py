@@ -82,23 +82,39 @@ class SyntheticSession(WorkloadSession):
             >>> made.columns, len(made), session.budget
             (['age', 'smokes'], 1000, epsilon 2 left of 3 (1 spent))
         """
-        table = self._private(like)
-        if rows is not None and whole(rows, "rows") > MOST_ROWS:
-            raise InvalidParameter(f"rows is above {MOST_ROWS:,}.", "Draw fewer rows.")
+        synthesis = self._synthesis(like, epsilon, columns, rows, degree, workload, bins, max_rows)
         question = Question.read("", epsilon, delta=delta, max_rows=max_rows)
+        with shown_progress(progress) as say:
+            plan = synthesis.plan(question, say)
+            return gate.release(plan, self._queries.ledger, self._queries.account)
+
+    def _synthesis(
+        self,
+        like: str | None = None,
+        epsilon: Number = 1,
+        columns: Sequence[str] | None = None,
+        rows: int | None = None,
+        degree: int = 2,
+        workload: Sequence[Sequence[str]] | None = None,
+        bins: Mapping[str, Any] | None = None,
+        max_rows: int | None = None,
+    ) -> Synthesis:
+        """A synthetic table as it is asked for, with all parameters read."""
+        table = self._private(like)
+        if rows is not None:
+            whole(rows, "rows")
+        if rows is not None and rows > MOST_ROWS:
+            raise InvalidParameter(f"rows is above {MOST_ROWS:,}.", "Draw fewer rows.")
 
         def planned(text: str) -> PlannedRelease:
             one = Question.read(text, epsilon, max_rows=max_rows)
             return self._queries.planned(one).releases[0]
 
         found, left_out = planned_columns(table, columns, _mapping(bins), planned)
-        axes = [one.axis for one in found]
-        weights = _weights(axes, degree, workload)
+        weights = _weights([one.axis for one in found], degree, workload)
         # Without groups nothing but max_rows caps the rows of a unit.
         cap = planned(f"SELECT COUNT(*) AS n FROM {quoted_name(table.name)}").parts[0].cap
-        with shown_progress(progress) as say:
-            plan = Synthesis(self._queries, table, cap, found, weights, left_out, rows).plan(question, say)
-            return gate.release(plan, self._queries.ledger, self._queries.account)
+        return Synthesis(self._queries, table, cap, found, weights, left_out, rows)
 
     def _private(self, like: object) -> PrivateTable:
         """The private table of a name, or the only one."""
