@@ -55,7 +55,16 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "UnaryEncoding": (mechanisms.UnaryEncoding(TENTH, 5), [3, 4]),
     "UnboundedLaplace": (mechanisms.UnboundedLaplace(TENTH, 2, 2**-20), np.array([0.5])),
 }
-RESULTS = {"Climbed", "Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "Rounds", "SparseCounts", "Watch"}
+RESULTS = {
+    "Climbed",
+    "Frequencies",
+    "LaplaceError",
+    "LeafMeasure",
+    "LocalMean",
+    "Rounds",
+    "SparseCounts",
+    "Watch",
+}
 """What a mechanism reads or gives back, or a run of one."""
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.synthetic.models import SIZES, rows
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import AdaptiveRounds, Rounds
@@ -19,12 +18,15 @@ from discreet.synthetic import adaptive
 from discreet.synthetic.adaptive import Found, measure, see_possible, workload_of
 from discreet.synthetic.counts import Counts
 from discreet.synthetic.junction import Clique, junction_tree
+from tests.synthetic.models import SIZES, rows
 
-PAIRS = dict.fromkeys(itertools.combinations(range(5), 2), 1)
+PAIRS: dict[Clique, int] = dict.fromkeys(itertools.combinations(range(5), 2), 1)
 BOTH = pytest.mark.parametrize("concentrated", [False, True])
 
 
-def found(amount: Any, concentrated: bool, weights: dict[Clique, int] | None = None, count: int = 5000) -> tuple[Found, Rounds]:
+def found(
+    amount: Any, concentrated: bool, weights: dict[Clique, int] | None = None, count: int = 5000
+) -> tuple[Found, Rounds]:
     counts, _ = rows(count=count)
     mechanism = AdaptiveRounds(amount, 1, 1, concentrated=concentrated)
     kept: list[Rounds] = []
@@ -40,17 +42,20 @@ def mean_square(concentrated: bool, monkeypatch: pytest.MonkeyPatch) -> float:
     """The mean square of the noise of sets of columns, in units of what it says, over 400 numbers or more.
 
     With noise as it says the mean is 1. For numbers that are not negative, a mean of n below 1 - t has a chance of
-    e^(-n t^2/2m) at most, m being the mean of their squares, 3 for Gaussian and 6 for Laplace noise: below 0.1 it has one
-    of 1e-11. Above 4 a sum of 400 Laplace squares needs one of hundreds, e^-28, and Gaussian ones never are. So noise
+    e^(-n t^2/2m) at most, m being the mean of their squares, 3 for Gaussian and 6 for Laplace noise: below 0.1 it
+    has one of 1e-11. Above 4 a sum of 400 Laplace squares needs one of hundreds, e^-28, and Gaussian ones never are. So noise
     of less than 0.3 or more than twice its deviation is found.
     """
     monkeypatch.setattr(adaptive, "STEPS", 5)  # poor models are measured as well
     squares: list[Any] = []
     while sum(map(np.size, squares)) < 400:
         counts, _ = rows()
-        for one in found(2 if not concentrated else Fraction(1, 4), concentrated)[0].measured:
-            if len(one.columns) > 1:
-                squares.append(((one.counts - counts.marginal(one.columns)) / one.deviation).ravel() ** 2)
+        made, _ = found(2 if not concentrated else Fraction(1, 4), concentrated)
+        squares += [
+            ((one.counts - counts.marginal(one.columns)) / one.deviation).ravel() ** 2
+            for one in made.measured
+            if len(one.columns) > 1
+        ]
     return float(np.concatenate(squares).mean())
 
 
@@ -60,7 +65,9 @@ def test_noise_is_as_it_says(concentrated: bool, monkeypatch: pytest.MonkeyPatch
 
 
 @BOTH
-def test_planted_a_marginal_without_noise_is_found(concentrated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_planted_a_marginal_without_noise_is_found(
+    concentrated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     original = Rounds.measure
 
     def bare(self: Rounds, counts: Any, part: Fraction) -> Any:
@@ -74,7 +81,7 @@ def test_planted_a_marginal_without_noise_is_found(concentrated: bool, monkeypat
 def first_choices(concentrated: bool, monkeypatch: pytest.MonkeyPatch) -> int:
     """Of 40 first choices with scales far above all scores, how many fall on the largest score.
 
-    Each does with a chance below 0.35, so that all do with one below 1e-18; a choice that looks at the scores always does.
+    Each does with a chance below 0.35, so that all do with one below 1e-18; a choice by the true scores always does.
     """
     seen: list[bool] = []
     original = Rounds.choose
@@ -91,7 +98,8 @@ def first_choices(concentrated: bool, monkeypatch: pytest.MonkeyPatch) -> int:
 
     def once(rounds: Rounds) -> None:
         scores = {
-            columns: int(counts.marginal(columns).max() + at) for at, columns in enumerate([(0, 1), (1, 2), (2, 3)])
+            columns: int(counts.marginal(columns).max() + at)
+            for at, columns in enumerate([(0, 1), (1, 2), (2, 3)])
         }
         rounds.choose(scores, amount / 100, 1)
 
@@ -106,8 +114,12 @@ def test_a_choice_is_as_random_as_its_loss(concentrated: bool, monkeypatch: pyte
 
 
 @BOTH
-def test_planted_a_choice_by_true_scores_is_found(concentrated: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Rounds, "choose", lambda self, scores, part, moves: max(scores, key=scores.__getitem__))
+def test_planted_a_choice_by_true_scores_is_found(
+    concentrated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        Rounds, "choose", lambda self, scores, part, moves: max(scores, key=scores.__getitem__)
+    )
     assert first_choices(concentrated, monkeypatch) == 40
 
 
@@ -141,7 +153,9 @@ def test_a_model_does_not_grow_beyond_its_limit() -> None:
     counts, _ = rows()
     mechanism = AdaptiveRounds(50, 1, 1, concentrated=False)
     limit = 26  # single columns have 14 numbers
-    made = mechanism.release(lambda rounds: measure(rounds, mechanism, counts, workload_of(SIZES, PAIRS), limit))
+    made = mechanism.release(
+        lambda rounds: measure(rounds, mechanism, counts, workload_of(SIZES, PAIRS), limit)
+    )
     assert junction_tree([one.columns for one in made.measured], SIZES).cells <= limit
 
 

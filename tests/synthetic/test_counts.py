@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from tests.synthetic.models import SIZES, rows
 
 from discreet.synthetic.counts import Counts
+from tests.synthetic.models import SIZES, rows
 
 
 def test_marginals() -> None:

@@ -10,7 +10,9 @@ from discreet.synthetic.inference import Floats
 
 def steep(x: Floats) -> tuple[float, Floats]:
     weights = np.logspace(0, 4, x.size)
-    return float((weights * (x - 1) ** 2).sum() + np.logaddexp(0, x).sum()), 2 * weights * (x - 1) + 1 / (1 + np.exp(-x))
+    return float((weights * (x - 1) ** 2).sum() + np.logaddexp(0, x).sum()), 2 * weights * (x - 1) + 1 / (
+        1 + np.exp(-x)
+    )
 
 
 def test_the_slope_at_the_end_is_nothing() -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.synthetic.models import SHAPES, SIZES, model, summed
 
 from discreet.synthetic.drawing import drawn
 from discreet.synthetic.junction import Clique, cells_of
+from tests.synthetic.models import SHAPES, SIZES, model, summed
 
 ROWS = 20_000
 

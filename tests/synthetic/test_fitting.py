@@ -1,19 +1,21 @@
-"""A model that is fitted says what was measured, weighs measurements by their noise, and is quick from where it stood."""
+"""A model that is fitted says what was measured, and weighs measurements by their noise."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.synthetic.models import SHAPES, SIZES, model, summed
 
 from discreet.synthetic.fitting import Fitting, Measured, merged, total_of
 from discreet.synthetic.junction import Clique
+from tests.synthetic.models import SHAPES, SIZES, model, summed
 
 
 @pytest.mark.parametrize("cliques", SHAPES[1:])
 def test_marginals_without_noise_are_found_again(cliques: list[Clique]) -> None:
     _, table = model(cliques)
-    measured = [Measured(one, 10_000 * summed(table, one), 1.0) for one in [*cliques, *((at,) for at in range(5))]]
+    measured = [
+        Measured(one, 10_000 * summed(table, one), 1.0) for one in [*cliques, *((at,) for at in range(5))]
+    ]
     found = Fitting(SIZES).fit(measured)
     for one in cliques:
         assert np.abs(found.marginal(one) - summed(table, one)).max() < 2e-3

@@ -6,10 +6,10 @@ import itertools
 
 import numpy as np
 import pytest
-from tests.synthetic.models import SHAPES, SIZES, model, summed
 
 from discreet.synthetic.inference import Model
 from discreet.synthetic.junction import Clique, junction_tree
+from tests.synthetic.models import SHAPES, SIZES, model, summed
 
 
 @pytest.mark.parametrize("cliques", SHAPES)

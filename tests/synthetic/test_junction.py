@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.synthetic.models import SHAPES, SIZES
 
 from discreet.synthetic.junction import Clique, cells_of, junction_tree
+from tests.synthetic.models import SHAPES, SIZES
 
 
 @pytest.mark.parametrize("cliques", SHAPES)

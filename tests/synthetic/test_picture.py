@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 
-from tests.synthetic.test_report import REPORT
-
 from discreet.synthetic.picture import picture_of_errors
 from discreet.synthetic.report import Report
+from tests.synthetic.test_report import REPORT
 
 
 def test_dots() -> None:

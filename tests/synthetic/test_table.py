@@ -8,13 +8,15 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests.synthetic.test_report import REPORT
 
 from discreet.errors import InvalidParameter
 from discreet.synthetic.table import SyntheticTable
+from tests.synthetic.test_report import REPORT
 
 ROWS = pa.table({"county": ["=cmd()", None], "n": [1, 2]})
-TABLE = SyntheticTable(ROWS, "people", Fraction(1), Fraction(0), {"name": "it has no keys and no bounds"}, REPORT)
+TABLE = SyntheticTable(
+    ROWS, "people", Fraction(1), Fraction(0), {"name": "it has no keys and no bounds"}, REPORT
+)
 
 
 def test_files(tmp_path: Path) -> None:

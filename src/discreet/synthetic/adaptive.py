@@ -35,8 +35,8 @@ FIRST: Final = Fraction(15, 100)
 CHOICE: Final = Fraction(1, 10)
 """The share of a round for its choice."""
 ROUNDS: Final = {True: 6, False: 3}
-"""So many rounds for each column at first, with Gaussian noise and with Laplace noise: the parts of the former add up as
-squares do, so that more of them are affordable."""
+"""So many rounds for each column at first, with Gaussian noise and with Laplace noise. The deviations of the former grow
+as the root of their number, so that more rounds are affordable."""
 GROWTH: Final = {True: 4, False: 2}
 """By how much the part of a round grows where it taught nothing: its noise halves."""
 MOST_CELLS: Final = 1 << 17
@@ -113,7 +113,11 @@ def see_possible(mechanism: AdaptiveRounds, workload: Workload) -> None:
 
 
 def measure(
-    rounds: Rounds, mechanism: AdaptiveRounds, counts: Counts, workload: Workload, most_cells: int = MOST_CELLS
+    rounds: Rounds,
+    mechanism: AdaptiveRounds,
+    counts: Counts,
+    workload: Workload,
+    most_cells: int = MOST_CELLS,
 ) -> Found:
     """Measure the marginals of single columns, and then those that are chosen.
 
@@ -149,7 +153,9 @@ def measure(
         moves = mechanism.l1 * max(workload.weights[columns] for columns in open_)
         chosen = rounds.choose(scores, CHOICE * part, moves)
         slack = mechanism.choice(CHOICE * part, moves).error(len(open_), Fraction(99, 100))
-        search.add(chosen, rounds.measure(counts.marginal(chosen), part - CHOICE * part), part - CHOICE * part)
+        search.add(
+            chosen, rounds.measure(counts.marginal(chosen), part - CHOICE * part), part - CHOICE * part
+        )
         told = {columns: search.counts(model, columns) for columns in open_}
         last = Round(chosen, open_, slack, told, search.measured[-1])
         if search.learned(model, chosen):
@@ -186,7 +192,7 @@ class _Search:
         return np.rint(total_of(self.measured) * model.marginal(columns)).astype(np.int64)
 
     def open(self, model: Model, part: Fraction) -> dict[Clique, int]:
-        """The marginals that may be chosen, with their noise: the model can hold them, and not all of it would be noise.
+        """The marginals that may be chosen, with their noise: the model can hold them, and they are not all noise.
 
         Both follow from released numbers and from the sizes of columns.
         """

@@ -1,4 +1,4 @@
-"""The columns of a synthetic table: the public values or intervals of each, and rows of real types made of their numbers.
+"""The columns of a synthetic table: the public values or intervals of each, and values made of their numbers.
 
 The last number of a column that can be NULL is NULL. A value of an interval is drawn evenly from it; the intervals lie
 within the bounds of the policy, and so does every value.
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     Integers = npt.NDArray[np.int64]
-
 
 
 @dataclass(frozen=True)

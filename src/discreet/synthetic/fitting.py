@@ -84,7 +84,9 @@ class Fitting:
         rows, dual = total_of(parts), _Dual(tree, parts, self._prior)
         start = [self._known.get(one.columns, np.zeros(one.counts.shape)) / one.deviation for one in parts]
         found = least(
-            lambda flat: dual.value_and_slope(flat, rows), np.concatenate([one.ravel() for one in start]), steps
+            lambda flat: dual.value_and_slope(flat, rows),
+            np.concatenate([one.ravel() for one in start]),
+            steps,
         )
         split = dual.split(found)
         self._known = {one.columns: own * one.deviation for one, own in zip(parts, split, strict=True)}

@@ -1,4 +1,4 @@
-"""The report of a synthetic table: bounds of the errors of its marginals, and what it preserves and what it does not."""
+"""The report of a synthetic table: bounds of the errors of its marginals, and its limits."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Report:
 
     def words(self, columns: Sequence[int]) -> str:
         """The names of some columns, on one line."""
-        return " × ".join(one_line(self.names[column]) for column in columns)
+        return " and ".join(one_line(self.names[column]) for column in columns)
 
     def lines(self) -> list[str]:
         """The report in a few lines."""
@@ -61,7 +61,11 @@ class Report:
             found = self.of_order(order)
             measured = [one for one in found if one.measured]
             known = [one.most for one in found if one.most is not None]
-            bound = f"; at most {known[len(known) // 2]:.1%} of the rows misplaced in the middle one" if known else ""
+            bound = (
+                f"; at most {known[len(known) // 2]:.1%} of the rows misplaced in the middle one"
+                if known
+                else ""
+            )
             out.append(f"{order}-way: {len(measured)} of {len(found)} marginals measured{bound}")
         return out
 
@@ -70,7 +74,11 @@ class Report:
         return {
             "rows": self.rows,
             "marginals": [
-                {"columns": [self.names[at] for at in one.columns], "measured": one.measured, "most": one.most}
+                {
+                    "columns": [self.names[at] for at in one.columns],
+                    "measured": one.measured,
+                    "most": one.most,
+                }
                 for one in self.errors
             ],
             "preserved": list(PRESERVED),
@@ -108,7 +116,9 @@ class Report:
                 (
                     self.words(one.columns),
                     "measured" if one.measured else "not measured",
-                    "nothing is known" if one.most is None else f"at most {one.most:.1%} of the rows misplaced",
+                    "nothing is known"
+                    if one.most is None
+                    else f"at most {one.most:.1%} of the rows misplaced",
                 )
                 for one in self.of_order(order)
             ]

@@ -72,7 +72,8 @@ class SyntheticTable:
 
     def to_pandas(self) -> pd.DataFrame:
         """The rows as a frame of pandas."""
-        return self.values.to_pandas()
+        found: pd.DataFrame = self.values.to_pandas()
+        return found
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the rows to a .parquet or .csv file, whole or not at all.

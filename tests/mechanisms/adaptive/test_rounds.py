@@ -12,7 +12,14 @@ import pytest
 from discreet.accounting import zcdp_of
 from discreet.accounting.events import Concentrated
 from discreet.errors import InvalidParameter
-from discreet.mechanisms import AdaptiveRounds, Exponential, GaussianVector, LaplaceVector, PermuteAndFlip, Rounds
+from discreet.mechanisms import (
+    AdaptiveRounds,
+    Exponential,
+    GaussianVector,
+    LaplaceVector,
+    PermuteAndFlip,
+    Rounds,
+)
 from discreet.mechanisms.adaptive.rounds import root_below
 
 COUNTS = np.array([5, 0, 90])

@@ -16,7 +16,8 @@ MOMENT = dt.datetime(2020, 1, 1, 5)
 PEOPLE = pa.table(
     {
         "who": [1, 2], "age": [31.5, None], "kids": [1, 2], "pay": [10, 10**6], "county": ["a", "z"],
-        "day": [MOMENT.date()] * 2, "at": [MOMENT] * 2, "ok": [True, None], "name": ["x", "y"], "small": pa.array([1, 2], pa.uint8()),
+        "day": [MOMENT.date()] * 2, "at": [MOMENT] * 2, "ok": [True, None], "name": ["x", "y"],
+        "small": pa.array([1, 2], pa.uint8()),
     }
 )  # fmt: skip
 BOUNDS = {
@@ -26,14 +27,19 @@ BOUNDS = {
 
 
 def session(**more: Any) -> dp.Session:
-    return dp.protect(PEOPLE, privacy_unit="who", max_rows=1, bounds=BOUNDS, keys={"county": ["a", "b"]}, budget=9, **more)
+    return dp.protect(
+        PEOPLE, privacy_unit="who", max_rows=1, bounds=BOUNDS, keys={"county": ["a", "b"]}, budget=9, **more
+    )
 
 
 def test_classes() -> None:
     with session() as opened:
         asked = synthesis_of(opened, bins={"age": 4, "PAY": [100, 500, 5000], "day": 12})
         axes = {one.axis.name: one.axis for one in asked.columns}
-        assert dict(asked.left_out) == {"who": "it names the privacy unit", "name": "it has no keys and no bounds"}
+        assert dict(asked.left_out) == {
+            "who": "it names the privacy unit",
+            "name": "it has no keys and no bounds",
+        }
         assert axes["age"].edges == (0, 30, 60, 90, 120)
         assert axes["kids"].values == (0, 1, 2, 3, 4, 5)
         assert axes["pay"].edges == (0, 100, 500, 1001)
@@ -63,6 +69,9 @@ def test_what_cannot_be_is_refused(more: dict[str, Any]) -> None:
 
 
 def test_a_table_without_classes() -> None:
-    with dp.protect(pa.table({"name": ["x"]}), privacy_unit="row", budget=1) as opened:
-        with pytest.raises(InvalidParameter, match="No column can be taken"):
-            opened.synthesize(epsilon=1)
+    texts = pa.table({"name": ["x"]})
+    with (
+        dp.protect(texts, privacy_unit="row", budget=1) as opened,
+        pytest.raises(InvalidParameter, match="No column can be taken"),
+    ):
+        opened.synthesize(epsilon=1)

@@ -56,7 +56,13 @@ def test_values_are_those_of_the_policy() -> None:
 
 def test_it_is_like_the_table() -> None:
     # At epsilon 200 the noise is a few rows; each bound is ten times as wide as what a run is off by.
-    with dp.protect(people(), privacy_unit="row", budget=500, keys={"county": ["a", "b", "outside"]}, bounds={"age": (15, 99)}) as session:
+    with dp.protect(
+        people(),
+        privacy_unit="row",
+        budget=500,
+        keys={"county": ["a", "b", "outside"]},
+        bounds={"age": (15, 99)},
+    ) as session:
         frame = session.synthesize(epsilon=200).to_pandas()
         true = people().to_pandas()
         assert abs(len(frame) - ROWS) < 60
@@ -82,8 +88,11 @@ def test_again_is_free_and_the_same() -> None:
 
 def test_refused_before_the_charge() -> None:
     with opened() as session:
-        for given in ({"rows": 0}, {"rows": 2**30}, {"degree": 4}, {"degree": True}, {"workload": [("age", "name")]},
-                      {"workload": ["age"]}, {"epsilon": 0}, {"max_rows": 0}):  # fmt: skip
+        wrong: list[dict[str, Any]] = [
+            {"rows": 0}, {"rows": 2**30}, {"degree": 4}, {"degree": True}, {"workload": [("age", "name")]},
+            {"workload": ["age"]}, {"epsilon": 0}, {"max_rows": 0},
+        ]  # fmt: skip
+        for given in wrong:
             with pytest.raises(InvalidParameter) as caught:
                 session.synthesize(**{"epsilon": 1, **given})
             assert caught.value.charged is None
@@ -122,4 +131,7 @@ def test_max_rows_scales_the_noise() -> None:
 def test_the_ledger_says_it() -> None:
     with opened() as session:
         session.synthesize(epsilon=1, columns=["age", "ok"])
-        assert "a synthetic table like data, 2 columns, discrete Laplace noise" in session.ledger.entries()[0].description
+        assert (
+            "a synthetic table like data, 2 columns, discrete Laplace noise"
+            in session.ledger.entries()[0].description
+        )

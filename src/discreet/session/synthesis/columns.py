@@ -72,7 +72,9 @@ def planned_columns(
         elif names is None:
             left[column.name] = reason
         else:
-            raise InvalidParameter(f"The column {one_line(column.name)} cannot be taken: {reason}.", "Leave it out.")
+            raise InvalidParameter(
+                f"The column {one_line(column.name)} cannot be taken: {reason}.", "Leave it out."
+            )
     if not made:
         raise InvalidParameter(
             "No column can be taken: none has keys or bounds.", "Declare some in the policy."
@@ -84,7 +86,8 @@ def _one(table: PrivateTable, name: object) -> str:
     folded = name.lower() if isinstance(name, str) else ""
     if folded not in table.columns:
         raise InvalidParameter(
-            f"There is no column {one_line(str(name))}.", f"Name some of {', '.join(map(one_line, table.columns))}."
+            f"There is no column {one_line(str(name))}.",
+            f"Name some of {', '.join(map(one_line, table.columns))}.",
         )
     return folded
 

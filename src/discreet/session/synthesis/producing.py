@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from discreet import arrow
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import QueryRefused
 from discreet.ledger import Loss
@@ -187,9 +186,7 @@ class Synthesis:
         axes = [one.axis for one in self.columns]
         values = table_of(axes, drawn(model, count, random), random)
         report = Report(tuple(axis.name for axis in axes), kept.errors, total)
-        return SyntheticTable(
-            values, self.table.name, loss.epsilon, loss.delta, dict(self.left_out), report
-        )
+        return SyntheticTable(values, self.table.name, loss.epsilon, loss.delta, dict(self.left_out), report)
 
 
 @dataclass(frozen=True)

@@ -147,9 +147,7 @@ def _weights(
     place = {axis.name.lower(): at for at, axis in enumerate(axes)}
     found: dict[tuple[int, ...], int] = {}
     for names in workload:
-        if isinstance(names, str) or not all(
-            isinstance(name, str) and name.lower() in place for name in names
-        ):
+        if isinstance(names, str) or not all(str(name).lower() in place for name in names):
             raise InvalidParameter(
                 "The workload names a column that is not taken.", 'Write workload=[("age", "county")].'
             )

@@ -27,7 +27,13 @@ def test_rows_and_report(tmp_path: Path, run: Run, monkeypatch: object) -> None:
     assert run(*given, "--rows", "5", "-o", str(tmp_path / "few.csv")).exit_code == 0
     assert len((tmp_path / "few.csv").read_text().splitlines()) == 6
     assert run("synthesize", str(policy), "-e", "0.6").exit_code == 3
-    for bad in (("--bins", "age=x"), ("-o", "rows.doc"), ("--report", "r.doc"), ("-p", "other.toml"), ("--degree", "9")):
+    for bad in (
+        ("--bins", "age=x"),
+        ("-o", "rows.doc"),
+        ("--report", "r.doc"),
+        ("-p", "other.toml"),
+        ("--degree", "9"),
+    ):
         assert run(*given, *bad).exit_code == 2, bad
     refused = run(*given, "-o", str(tmp_path / "visits.parquet"))
     assert refused.exit_code == 2

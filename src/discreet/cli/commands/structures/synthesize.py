@@ -19,20 +19,24 @@ class Shape:
     """The columns, the rows and the marginals that matter."""
 
     like: Annotated[
-        str | None, typer.Option("--like", metavar="TABLE", help="The private table, where there are several.")
+        str | None,
+        typer.Option("--like", metavar="TABLE", help="The private table, where there are several."),
     ] = None
     columns: Annotated[
         str | None, typer.Option("--columns", metavar="A,B,…", help="To take; else all with keys or bounds.")
     ] = None
     rows: Annotated[
-        int | None, typer.Option("--rows", metavar="N", min=1, help="To draw; else about as many as there are.")
+        int | None,
+        typer.Option("--rows", metavar="N", min=1, help="To draw; else about as many as there are."),
     ] = None
     degree: Annotated[
         int, typer.Option("--degree", metavar="K", min=1, max=3, help="Marginals of K columns matter.")
     ] = 2
     bins: Annotated[
         list[str] | None,
-        typer.Option("--bins", metavar="COLUMN=N", help="How many intervals a column gets; else 16. Repeated."),
+        typer.Option(
+            "--bins", metavar="COLUMN=N", help="How many intervals a column gets; else 16. Repeated."
+        ),
     ] = None
 
 
@@ -42,7 +46,8 @@ def command(
     shape: Shape,
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole table.")],
     policy_argument: Annotated[
-        Path | None, typer.Argument(metavar="[POLICY]", help="The policy, as with --policy.", show_default=False)
+        Path | None,
+        typer.Argument(metavar="POLICY", help="The policy, as with --policy.", show_default=False),
     ] = None,
     delta: Annotated[
         str | None, typer.Option("--delta", metavar="DELTA", help="Buys Gaussian noise, where a delta can.")
@@ -64,7 +69,7 @@ def command(
     Examples:
       discreet synthesize policy.toml --epsilon 1 -o synthetic.parquet
       discreet synthesize -e 1 --columns age,county,income --bins income=24 -o synthetic.csv --report report.html
-      discreet synthesize --source people.csv --unit row --budget 1 --bounds age=0:120 -e 1 --rows 1000 -o people.parquet
+      discreet synthesize --source people.csv --unit row --budget 1 --bounds age=0:120 -e 1 --rows 1000 -o new.csv
     """  # noqa: D301
     from discreet.plots.render import check_path as check_report
     from discreet.release.documents import dump
