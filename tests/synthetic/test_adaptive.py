@@ -43,8 +43,8 @@ def mean_square(concentrated: bool, monkeypatch: pytest.MonkeyPatch) -> float:
 
     With noise as it says the mean is 1. For numbers that are not negative, a mean of n below 1 - t has a chance of
     e^(-n t^2/2m) at most, m being the mean of their squares, 3 for Gaussian and 6 for Laplace noise: below 0.1 it
-    has one of 1e-11. Above 4 a sum of 400 Laplace squares needs one of hundreds, e^-28, and Gaussian ones never are. So noise
-    of less than 0.3 or more than twice its deviation is found.
+    has one of 1e-11. Above 4 a sum of 400 Laplace squares needs one of hundreds, e^-28, and Gaussian ones never are.
+    So noise of less than 0.3 or more than twice its deviation is found.
     """
     monkeypatch.setattr(adaptive, "STEPS", 5)  # poor models are measured as well
     squares: list[Any] = []

@@ -12,7 +12,7 @@ from tests.synthetic.test_report import REPORT
 def test_dots() -> None:
     drawn = json.dumps(picture_of_errors(REPORT).to_dict())
     assert drawn.count('"kind": "measured"') == 4
-    assert drawn.count('"kind": "bounded by the last choice"') == 1
+    assert drawn.count('"kind": "not measured"') == 1
     assert "Of 1 marginals nothing is known." in drawn
 
 

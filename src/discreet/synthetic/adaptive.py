@@ -35,8 +35,8 @@ FIRST: Final = Fraction(15, 100)
 CHOICE: Final = Fraction(1, 10)
 """The share of a round for its choice."""
 ROUNDS: Final = {True: 6, False: 3}
-"""So many rounds for each column at first, with Gaussian noise and with Laplace noise. The deviations of the former grow
-as the root of their number, so that more rounds are affordable."""
+"""So many rounds for each column at first, with Gaussian and with Laplace noise. The deviation of the former grows
+as the root of the number of rounds alone."""
 GROWTH: Final = {True: 4, False: 2}
 """By how much the part of a round grows where it taught nothing: its noise halves."""
 MOST_CELLS: Final = 1 << 17

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from discreet.plots.theme import COLOURS, Picture, Size, altair, axis, data, finish, size_of
 
 if TYPE_CHECKING:
     from discreet.synthetic.report import Report
 
-KINDS = ("measured", "bounded by the last choice")
+KINDS = ("measured", "not measured")
 
 
 def picture_of_errors(report: Report, size: str | Size = "slide") -> Picture:
@@ -21,7 +21,8 @@ def picture_of_errors(report: Report, size: str | Size = "slide") -> Picture:
     """
     alt = altair()
     fit = size_of(size)
-    rows, unknown = [], 0
+    rows: list[dict[str, Any]] = []
+    unknown = 0
     for order in report.orders:
         found = report.of_order(order)
         known = [one for one in found if one.most is not None]
@@ -33,8 +34,9 @@ def picture_of_errors(report: Report, size: str | Size = "slide") -> Picture:
                     "kind": KINDS[not one.measured], "columns": report.words(one.columns),
                 }
             )  # fmt: skip
+    top = min(1.0, 1.1 * max((row["y"] for row in rows), default=1.0) or 1.0)
     x = axis("x", "marginals, the best known first", domain=(0, 1), labels=False, ticks=False)
-    y = axis("y", "share of rows misplaced, at most", domain=(0, 1), format="%")
+    y = axis("y", "share of rows misplaced, at most", domain=(0, top), format="%")
     kinds = alt.Color("kind:N", title=None, legend=alt.Legend(orient="top")).scale(
         domain=list(KINDS), range=[COLOURS[0], COLOURS[1]]
     )
@@ -42,7 +44,7 @@ def picture_of_errors(report: Report, size: str | Size = "slide") -> Picture:
     across = fit.part(across=max(1, len(report.orders)))
     chart = (
         alt.Chart(data(rows))
-        .mark_point(filled=True, size=55)
+        .mark_point(filled=True, size=70, opacity=1)
         .encode(
             x=alt.X(**x), y=alt.Y(**y), color=kinds, shape=shape,
             tooltip=[alt.Tooltip("columns:N"), alt.Tooltip("y:Q", title="at most", format=".1%")],
