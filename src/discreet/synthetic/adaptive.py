@@ -60,7 +60,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Round:
-    """A choice: what was open, and what was chosen. All of it is released.
+    """A choice among the marginals that were open. All of it is released.
 
     Attributes:
         chosen: the marginal.

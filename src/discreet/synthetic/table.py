@@ -46,7 +46,7 @@ class SyntheticTable:
         epsilon: of the release.
         delta: of the release.
         left_out: the columns that are missing, with the reason of each.
-        report: the errors of the marginals, and what is preserved and what is not.
+        report: the errors of the marginals, and the limits of the table.
         replayed: whether it is an earlier one, which costs nothing again.
     """
 

@@ -2,7 +2,7 @@
 
 Let one neighbour step move the integers of every table of counts by at most `l1` in L1 and by at most the root of
 `square` in L2. A round takes a part of the loss and gives an answer: a table with noise, or a candidate by its score.
-The parts may depend on the answers so far; no part is taken that would exceed the loss, whatever the answers were.
+The parts may depend on the answers so far; no part is taken that would exceed the loss, for all answers.
 
 Pure epsilon: a table with part e gets Laplace noise of scale l1/e; a choice is `PermuteAndFlip` at e. Parts that are
 chosen by earlier answers add up as fixed ones do (Rogers, Roth, Ullman and Vadhan 2016, theorem 3.6).
@@ -47,7 +47,7 @@ ROOT_STEPS: Final = 1 << 40
 
 
 class Rounds:
-    """What is left of a loss, and the answers that it buys. Made by `AdaptiveRounds.release` alone."""
+    """The rest of a loss, and the answers that it buys. Made by `AdaptiveRounds.release` alone."""
 
     def __init__(self, whole: AdaptiveRounds) -> None:
         self._whole = whole
@@ -55,7 +55,7 @@ class Rounds:
 
     def _take(self, part: Fraction) -> Fraction:
         if not 0 < part <= self.left:
-            raise InvalidParameter("The parts of the loss exceed it.", "Take at most what is left.")
+            raise InvalidParameter("The parts of the loss exceed it.", "Take no more than the rest of it.")
         self.left -= part
         return part
 

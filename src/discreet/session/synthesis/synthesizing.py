@@ -99,7 +99,7 @@ class SyntheticSession(WorkloadSession):
         bins: Mapping[str, Any] | None = None,
         max_rows: int | None = None,
     ) -> Synthesis:
-        """A synthetic table as it is asked for, with all parameters read."""
+        """A synthetic table that is asked for, with all parameters read."""
         table = self._private(like)
         if rows is not None:
             whole(rows, "rows")
