@@ -2,17 +2,32 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.plots.theme import COLOURS, Picture, Size, altair, axis, data, finish, size_of
 
 if TYPE_CHECKING:
-    from discreet.synthetic.report import Report
+    from discreet.synthetic.errors import MarginalError
 
 KINDS = ("measured", "not measured")
 
 
-def picture_of_errors(report: Report, size: str | Size = "slide") -> Picture:
+class Errors(Protocol):
+    """The errors of marginals, as a report has them."""
+
+    @property
+    def orders(self) -> list[int]:
+        """The numbers of columns of the marginals."""
+
+    def of_order(self, order: int) -> list[MarginalError]:
+        """The errors of the marginals of so many columns, the least bound first."""
+
+    def words(self, columns: Sequence[int]) -> str:
+        """The names of some columns."""
+
+
+def picture_of_errors(report: Errors, size: str | Size = "slide") -> Picture:
     """Draw the bounds of the errors of all marginals, in order, a line for each number of columns.
 
     Args:
