@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import servers
 from tests.inside import engine_of, salt_of, synthesis_of
 
 import discreet as dp
@@ -137,3 +138,22 @@ def test_every_pair_is_open_to_choice() -> None:
     with opened(people(np.random.default_rng(1), False)) as session:
         asked = synthesis_of(session, degree=2)
         assert set(asked.workload.weights) == set(itertools.combinations(range(2), 2))
+
+
+def test_postgresql_counts_the_same() -> None:
+    rows = people(np.random.default_rng(3), True)
+    url = servers.postgres()
+    with servers.connect(url) as connection:
+        connection.execute("DROP TABLE IF EXISTS synthetic_people")
+        connection.execute("CREATE TABLE synthetic_people (who bigint, a bigint, b bigint)")
+        for row in rows.to_pylist():
+            connection.execute(
+                "INSERT INTO synthetic_people VALUES (%s, %s, %s)", (row["who"], row["a"], row["b"])
+            )
+        connection.commit()
+    declared: dict[str, Any] = {
+        "privacy_unit": "who", "max_rows": 50, "bounds": {"a": (0, 2), "b": (0, 9)}, "budget": 1,
+    }  # fmt: skip
+    with dp.protect(rows, **declared) as here, dp.protect(url, table="synthetic_people", **declared) as there:
+        for one, other in zip(marginals(here, 7), marginals(there, 7), strict=True):
+            assert (one == other).all()
