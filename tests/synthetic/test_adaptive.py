@@ -137,7 +137,8 @@ def test_dependent_columns_are_measured_together_and_nothing_is_left(concentrate
 
 @BOTH
 @pytest.mark.parametrize("count", [0, 1, 5])
-def test_few_rows_and_much_noise_end(concentrated: bool, count: int) -> None:
+def test_few_rows_and_much_noise_end(concentrated: bool, count: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adaptive, "STEPS", 10)
     for amount in (Fraction(1, 10**6), 1):
         made, left = found(amount, concentrated, count=count)
         assert left.left == 0
