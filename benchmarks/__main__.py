@@ -33,6 +33,7 @@ MODULES = (
     "selection",
     "quantiles",
     "workloads",
+    "synthetic",
     "graphs",
     "streams",
     "learning",

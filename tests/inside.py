@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.engines.sandbox import Sandbox
+from discreet.session.budget import DATA_SET
 from discreet.session.question import Question
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.planner import NO_LIMITS, Limits
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from discreet.release.answer import Release
     from discreet.release.draw import Draw
     from discreet.session.queries import Queries
+    from discreet.session.synthesis.producing import Synthesis
     from discreet.sql.algebra.catalog import Catalog
     from discreet.sql.plan.plan import QueryPlan
 
@@ -32,6 +34,16 @@ if TYPE_CHECKING:
 def plan_of(session: dp.Session, sql: str, epsilon: Fraction, **more: Any) -> QueryPlan:
     """The plan of a question; the rest is that of `Question`."""
     return session._queries.planned(Question(sql, epsilon, **more))
+
+
+def synthesis_of(session: dp.Session, **asked: Any) -> Synthesis:
+    """A synthetic table that is asked for, uncharged; the arguments are those of `Session.synthesize`."""
+    return session._synthesis(**asked)
+
+
+def salt_of(session: dp.Session) -> int:
+    """The secret that decides which rows of a unit are kept."""
+    return session._ledger.salt(DATA_SET)
 
 
 def engine_of(session: dp.Session) -> Engine:

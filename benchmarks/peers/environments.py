@@ -35,7 +35,9 @@ def python_of(name: str | None) -> Path:
         return python
     shutil.rmtree(folder, ignore_errors=True)
     _run([sys.executable, "-m", "venv", str(folder)], folder)
-    _run([str(python), "-m", "pip", "install", "-r", str(REQUIREMENTS / f"{name}.txt")], folder)
+    # Whole lists, some of which leave out what a peer asks for and this use of it does not need.
+    alone = ["--no-deps"] if wanted.startswith("# no-deps") else []
+    _run([str(python), "-m", "pip", "install", *alone, "-r", str(REQUIREMENTS / f"{name}.txt")], folder)
     made.write_text(wanted, "utf-8")
     return python
 

@@ -28,6 +28,10 @@ LEAVES = mechanisms.LeafMeasure.over(9)
 MADE: dict[str, tuple[Mechanism, Any]] = {
     "AboveThreshold": (mechanisms.AboveThreshold(TENTH, c=2), [3, 5000]),
     "CubeVector": (mechanisms.CubeVector(2000, 200, 3), np.zeros((1, 3), np.int64)),
+    "AdaptiveRounds": (
+        mechanisms.AdaptiveRounds(TENTH, 2, 4, concentrated=False),
+        lambda rounds: rounds.measure(ONES, rounds.left),
+    ),
     "DiscreteGaussian": (mechanisms.DiscreteGaussian(TENTH), 7),
     "Exponential": (mechanisms.Exponential(TENTH), [3, 5]),
     "ExponentialQuantile": (mechanisms.ExponentialQuantile(TENTH, 0.5, LEAVES), COUNTS),
@@ -52,7 +56,16 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
     "UnaryEncoding": (mechanisms.UnaryEncoding(TENTH, 5), [3, 4]),
     "UnboundedLaplace": (mechanisms.UnboundedLaplace(TENTH, 2, 2**-20), np.array([0.5])),
 }
-RESULTS = {"Climbed", "Frequencies", "LaplaceError", "LeafMeasure", "LocalMean", "SparseCounts", "Watch"}
+RESULTS = {
+    "Climbed",
+    "Frequencies",
+    "LaplaceError",
+    "LeafMeasure",
+    "LocalMean",
+    "Rounds",
+    "SparseCounts",
+    "Watch",
+}
 """What a mechanism reads or gives back, or a run of one."""
 
 

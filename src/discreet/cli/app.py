@@ -27,7 +27,7 @@ from discreet.cli.commands import (
     tables,
     tune,
 )
-from discreet.cli.commands.structures import graph, pate
+from discreet.cli.commands.structures import graph, pate, synthesize
 from discreet.cli.commands.structures import map as map_
 from discreet.cli.commands.tools import card, mcp, shell
 from discreet.errors import DiscreetError
@@ -94,6 +94,7 @@ def root(
       discreet shell --epsilon 0.05                                 (line by line, with completion)
       discreet serve --demo                                         (for several analysts, over HTTP)
       discreet mcp policy.toml --budget 0.5                         (for an assistant)
+      discreet synthesize policy.toml --epsilon 1 -o synthetic.parquet   (rows that nobody gave)
       discreet plan --counts 3143 --epsilon 0.1 --neighbours replace     (without any data)
 
     \b
@@ -115,6 +116,7 @@ app.command("stream")(stream.command)
 app.command("graph")(graph.command)
 app.command("map")(map_.command)
 app.command("pate")(pate.command)
+app.command("synthesize")(synthesize.command)
 app.command("card")(card.command)
 app.command("shell")(shell.command)
 app.command("mcp")(mcp.command)

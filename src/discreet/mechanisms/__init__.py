@@ -15,6 +15,7 @@ from discreet.mechanisms.clamp import clamp, clamp_bias
 
 if TYPE_CHECKING:
     from discreet.mechanisms import l1
+    from discreet.mechanisms.adaptive.rounds import AdaptiveRounds, Rounds
     from discreet.mechanisms.local.frequencies import Frequencies
     from discreet.mechanisms.local.hadamard_response import HadamardResponse
     from discreet.mechanisms.local.local_laplace import LocalLaplace, LocalMean
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AboveThreshold",
+    "AdaptiveRounds",
     "Climbed",
     "CubeVector",
     "DiscreteGaussian",
@@ -64,6 +66,7 @@ __all__ = [
     "PermuteAndFlip",
     "QuantilesWithEnds",
     "RandomizedResponse",
+    "Rounds",
     "SmoothCauchy",
     "SparseCounts",
     "Staircase",
@@ -78,6 +81,7 @@ __all__ = [
 ]
 
 _NAMES = {
+    "adaptive.rounds": "AdaptiveRounds Rounds",
     "selection.above_threshold": "AboveThreshold Watch",
     "numeric.cube_vector": "CubeVector",
     "numeric.discrete_gaussian": "DiscreteGaussian",

@@ -27,7 +27,8 @@ from discreet.session.asking import asked
 from discreet.session.parameters import GROUP_ROWS
 from discreet.session.previewing import preview
 from discreet.session.question import Question
-from discreet.session.workloads import Answers, WorkloadSession
+from discreet.session.synthesis.synthesizing import SyntheticSession
+from discreet.session.workloads import Answers
 from discreet.sql.expressions.dialect import quoted_name
 
 if TYPE_CHECKING:
@@ -124,7 +125,7 @@ class Suggestion:
         return "\n".join([*lines, cost])
 
 
-class SuggestingSession(WorkloadSession):
+class SuggestingSession(SyntheticSession):
     """A session that estimates the bounds and caps that its own policy should have."""
 
     @asked

@@ -210,6 +210,21 @@ def exact_integers(
     return out
 
 
+def counted_cells(release: PlannedRelease, engine: Engine, salt: int) -> tuple[Integers, Integers]:
+    """The numbers of the groups that have rows, and the rows of each, of a count. Never shown, logged or raised.
+
+    For more groups than an array could hold. A group comes once for each slice of the units. Nothing is shown of which
+    groups there are: only sums over public groups of all of them may get noise.
+
+    Privacy: as for `exact_integers`.
+    """
+    found = list(_results(release, 0, engine, salt))
+    cells, rows = (
+        np.concatenate([arrow.numbers(result.column(name)) for result in found]) for name in ("cell", "m0")
+    )
+    return cells, rows
+
+
 def exact_counts(
     release: PlannedRelease,
     measure: Ranks,

@@ -1,0 +1,226 @@
+"""The producer of a synthetic table: its plan for the gate, its counts, and the table of released numbers."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import math
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from discreet.accounting.zcdp import ZCDP
+from discreet.errors import QueryRefused
+from discreet.ledger import Loss
+from discreet.mechanisms.adaptive import AdaptiveRounds
+from discreet.release.draw import Draw, Use
+from discreet.release.plan import ReleasePlan
+from discreet.session.budget import DATA_SET
+from discreet.session.waiting.interruption import interruptibly
+from discreet.sql.lower.run import counted_cells
+from discreet.sql.plan.plan import QueryPlan
+from discreet.synthetic.adaptive import MOST_CELLS, Found, measure, see_possible, workload_of
+from discreet.synthetic.axes import table_of
+from discreet.synthetic.counts import Counts
+from discreet.synthetic.drawing import drawn
+from discreet.synthetic.errors import MarginalError, errors_of
+from discreet.synthetic.fitting import Fitting, Measured, total_of
+from discreet.synthetic.report import Report
+from discreet.synthetic.table import SyntheticTable
+
+if TYPE_CHECKING:
+    from discreet.session.queries import Queries
+    from discreet.session.synthesis.columns import Planning
+    from discreet.sql.algebra.catalog import PrivateTable
+    from discreet.sql.plan.plan import PlannedRelease
+    from discreet.synthetic.adaptive import Workload
+    from discreet.synthetic.inference import Model
+
+MOST: Final = 1 << 62
+"""So many combinations of values have a number of 64 bits."""
+SLACK: Final = 1 << 18
+USE: Final = "rounds"
+
+
+@dataclass(frozen=True)
+class Synthesis:
+    """A synthetic table that is asked for.
+
+    Attributes:
+        queries: the producer of the session, whose engine, policy and ledger it shares.
+        table: the private one.
+        cap: how many rows of a unit count.
+        columns: that are taken.
+        weights: of the marginals that matter.
+        left_out: the other columns, with the reason of each.
+        rows: how many to draw; None for about as many as there are.
+    """
+
+    queries: Queries
+    table: PrivateTable
+    cap: int
+    columns: Sequence[Planning]
+    weights: Mapping[tuple[int, ...], int]
+    left_out: Mapping[str, str]
+    rows: int | None
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The numbers of classes of the columns."""
+        return tuple(one.axis.size for one in self.columns)
+
+    @property
+    def workload(self) -> Workload:
+        """The marginals that matter and that a model can hold."""
+        return workload_of(self.sizes, self.weights)
+
+    def joint(self) -> PlannedRelease:
+        """The count of rows by all columns: the engine gives the combinations that have rows.
+
+        The bound of rows in one group stands in its SQL; but rows of several groups meet in a marginal, so it is no
+        part of the sensitivity.
+        """
+        if math.prod(self.sizes) >= MOST:
+            raise QueryRefused(
+                "The columns have too many combinations of values, 2^62 or more.",
+                "Name fewer columns, or give them fewer bins.",
+            )
+        alone = self.columns[0].alone
+        part = alone.parts[0]
+        keys = tuple(one.key for one in self.columns)
+        by_group = self.table.per_group if part.rows.per_unit else None
+        grouped = replace(part, keys=tuple(key.expression for key in keys), cap=self.cap,
+                          per_group=by_group if by_group is not None and by_group < self.cap else None)  # fmt: skip
+        return replace(alone, name="synthetic", keys=keys, parts=(grouped,))
+
+    def mechanism(self, epsilon: Fraction, delta: Fraction) -> AdaptiveRounds:
+        """The rounds of a loss: Gaussian where a delta buys it and it errs less, else Laplace."""
+        cap, factor = self.cap, self.columns[0].alone.unit_factor
+        # The counts of a unit that leaves and of one that comes are both positive: at right angles at worst.
+        pure = AdaptiveRounds(epsilon, factor * cap, factor * cap**2, concentrated=False)
+        if not delta:
+            return pure
+        bought = ZCDP.bought(Loss(epsilon, delta)).rho
+        made = AdaptiveRounds(bought, factor * cap, factor * cap**2, concentrated=True)
+        share = Fraction(1, 3 * len(self.columns))
+        better = made.deviation(share * bought) < pure.deviation(share * epsilon)
+        return made if better else pure
+
+    def plan(self, question: Any, say: Callable[[str], None]) -> ReleasePlan[Found, SyntheticTable]:
+        """The plan that the gate releases.
+
+        Args:
+            question: its epsilon, delta and caps.
+            say: takes words on the progress.
+
+        Raises:
+            QueryRefused: there are too many combinations of values.
+            InvalidParameter: the noise cannot be drawn.
+        """
+        queries, joint, workload = self.queries, self.joint(), self.workload
+        delta = question.delta if queries.policy.budget.accountant != "pure" else Fraction(0)
+        mechanism = self.mechanism(question.epsilon, delta)
+        loss = Loss(question.epsilon, delta if mechanism.concentrated else Fraction(0))
+        see_possible(mechanism, workload)
+        asked = replace(joint, shares=(loss.epsilon,))
+        whole = QueryPlan(self._words(loss), "", (asked,), None)  # type: ignore[arg-type]
+
+        def compute(draw: Draw) -> Found:
+            say("reading the data")
+            salt = queries.ledger.salt(DATA_SET)
+            cells, rows = interruptibly(queries.engine, lambda: counted_cells(joint, queries.engine, salt))
+            counts = Counts(cells, rows, self.sizes)
+            say("choosing marginals")
+            found: Found = draw(USE, lambda rounds: measure(rounds, mechanism, counts, workload))
+            return found
+
+        def answer(found: Found) -> tuple[SyntheticTable, bytes]:
+            say("drawing rows")
+            model = self._fitted(found.measured)
+            kept = _Kept.of(found, model, workload, mechanism.concentrated)
+            return self._table(kept, model, loss), kept.to_bytes()
+
+        def again(stored: bytes) -> SyntheticTable:
+            kept = _Kept.read(stored)
+            return replace(self._table(kept, self._fitted(kept.measured), loss), replayed=True)
+
+        return ReleasePlan(
+            question=self._question(queries.identity(whole), mechanism),
+            words=self._words(loss),
+            loss=loss,
+            uses={USE: Use(mechanism, "add_remove" if joint.unit_factor == 1 else "replace_one", 1)},
+            compute=compute,
+            answer=answer,
+            caps=tuple(part.cap for part in joint.parts if part.rows.per_unit),
+            size=SLACK + 16 * (sum(self.sizes) + MOST_CELLS),
+            probe=lambda: queries.probe(replace(whole, releases=(joint,))),
+            replay=again,
+        )
+
+    def _words(self, loss: Loss) -> str:
+        kind = "discrete Gaussian" if loss.delta else "discrete Laplace"
+        return f"a synthetic table like {self.table.name}, {len(self.columns)} columns, {kind} noise"
+
+    def _question(self, counted: str, mechanism: AdaptiveRounds) -> str:
+        """The canonical question: the counts, the noise and the marginals that matter; not how many rows are drawn."""
+        weights = sorted((list(key), weight) for key, weight in self.weights.items())
+        noise = [mechanism.concentrated, str(mechanism.amount), mechanism.l1, mechanism.square]
+        axes = [[one.axis.name, one.axis.type.name, one.axis.classes, list(map(str, one.axis.edges))]
+                for one in self.columns]  # fmt: skip
+        said = json.dumps(["synthesize", counted, noise, axes, weights])
+        return hashlib.sha256(said.encode()).hexdigest()
+
+    def _fitted(self, measured: Sequence[Measured]) -> Model:
+        return Fitting(self.sizes).fit(measured)
+
+    def _table(self, kept: _Kept, model: Model, loss: Loss) -> SyntheticTable:
+        """The table of released numbers; the same ones give the same rows."""
+        random = np.random.default_rng(kept.seed)
+        total = total_of(kept.measured)
+        count = self.rows if self.rows is not None else min(round(total), 1 << 24)
+        axes = [one.axis for one in self.columns]
+        values = table_of(axes, drawn(model, count, random), random)
+        report = Report(tuple(axis.name for axis in axes), kept.errors, total)
+        return SyntheticTable(values, self.table.name, loss.epsilon, loss.delta, dict(self.left_out), report)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The released numbers of a synthetic table, as the ledger keeps them."""
+
+    measured: tuple[Measured, ...]
+    errors: tuple[MarginalError, ...]
+    seed: int
+
+    @classmethod
+    def of(cls, found: Found, model: Model, workload: Workload, concentrated: bool) -> _Kept:
+        errors = tuple(errors_of(found, model, workload, concentrated))
+        return cls(found.measured, errors, secrets.randbits(64))
+
+    def to_bytes(self) -> bytes:
+        head = {
+            "seed": self.seed,
+            "measured": [[list(one.columns), one.deviation, list(one.counts.shape)] for one in self.measured],
+            "errors": [[list(one.columns), one.measured, one.most] for one in self.errors],
+        }
+        out = io.BytesIO()
+        flat = np.concatenate([one.counts.ravel() for one in self.measured])
+        np.savez_compressed(out, head=np.array(json.dumps(head)), counts=flat)
+        return out.getvalue()
+
+    @classmethod
+    def read(cls, kept: bytes) -> _Kept:
+        with np.load(io.BytesIO(kept), allow_pickle=False) as file:
+            head, flat = json.loads(str(file["head"])), file["counts"]
+        measured, at = [], 0
+        for columns, deviation, shape in head["measured"]:
+            size = math.prod(shape)
+            measured.append(Measured(tuple(columns), flat[at : at + size].reshape(shape), deviation))
+            at += size
+        errors = tuple(MarginalError(tuple(columns), own, most) for columns, own, most in head["errors"])
+        return cls(tuple(measured), errors, head["seed"])

@@ -1,0 +1,157 @@
+"""Session.synthesize: one release of noisy marginals, and rows drawn from a model of them."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from discreet.errors import InvalidParameter, QueryRefused
+from discreet.escaping import name as one_line
+from discreet.rational import Number
+from discreet.release import gate
+from discreet.session.asking import asked
+from discreet.session.parameters import whole
+from discreet.session.question import Question
+from discreet.session.synthesis.columns import planned_columns
+from discreet.session.synthesis.producing import Synthesis
+from discreet.session.waiting.progress_line import shown_progress
+from discreet.session.workloads import WorkloadSession
+from discreet.sql.expressions.dialect import quoted_name
+
+if TYPE_CHECKING:
+    from discreet.sql.algebra.catalog import PrivateTable
+    from discreet.sql.plan.plan import PlannedRelease
+    from discreet.synthetic.axes import Axis
+    from discreet.synthetic.table import SyntheticTable
+
+MOST_ROWS: Final = 1 << 24
+"""So many synthetic rows are drawn at most."""
+DEGREES: Final = (1, 2, 3)
+
+
+class SyntheticSession(WorkloadSession):
+    """A session that makes synthetic tables."""
+
+    @asked
+    def synthesize(
+        self,
+        like: str | None = None,
+        epsilon: Number = 1,
+        *,
+        delta: Number | None = None,
+        columns: Sequence[str] | None = None,
+        rows: int | None = None,
+        degree: int = 2,
+        workload: Sequence[Sequence[str]] | None = None,
+        bins: Mapping[str, Any] | None = None,
+        max_rows: int | None = None,
+        progress: Callable[[str], None] | None = None,
+    ) -> SyntheticTable:
+        """Make a table of rows that nobody gave, like a private one.
+
+        Noisy counts of single columns and of sets of columns that are chosen one by one are released; the rows are
+        drawn from a model of them, which costs nothing more. The same question again is the same table, for nothing.
+
+        Args:
+            like: the private table; may be left out where there is one.
+            epsilon: the privacy loss of all of it.
+            delta: buys Gaussian noise where that errs less, under the accountants `zcdp` and `pld`; else not spent.
+            columns: to take; by default all with keys or bounds, and booleans. Texts need keys.
+            rows: how many to draw; by default about as many as the noisy counts tell.
+            degree: marginals of so many columns matter, 1 to 3.
+            workload: the sets of columns that matter, in place of all of that degree.
+            bins: the number of intervals of a bounded column, or the ends between them, by its name; by default 16 of
+                one length. Choose them without the data.
+            max_rows: how many rows of a unit count; by default as the policy says.
+            progress: called with a few words at each step.
+
+        Raises:
+            InvalidParameter: a parameter is out of range. Nothing was charged.
+            The other errors are those of `sql`.
+
+        Privacy: epsilon-differentially private for the privacy unit of the policy, or (epsilon, delta) with Gaussian
+        noise, by `mechanisms.adaptive.AdaptiveRounds`: noisy counts and exact choices under one loss.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> people = pa.table({"age": [31, 47, 62] * 400, "smokes": [True, False, None] * 400})
+            >>> session = dp.protect(people, privacy_unit="row", bounds={"age": (0, 119)}, budget=3)
+            >>> made = session.synthesize(epsilon=1, rows=1000)
+            >>> made.columns, len(made), session.budget
+            (['age', 'smokes'], 1000, epsilon 2 left of 3 (1 spent))
+        """
+        synthesis = self._synthesis(like, epsilon, columns, rows, degree, workload, bins, max_rows)
+        question = Question.read("", epsilon, delta=delta, max_rows=max_rows)
+        with shown_progress(progress) as say:
+            plan = synthesis.plan(question, say)
+            return gate.release(plan, self._queries.ledger, self._queries.account)
+
+    def _synthesis(
+        self,
+        like: str | None = None,
+        epsilon: Number = 1,
+        columns: Sequence[str] | None = None,
+        rows: int | None = None,
+        degree: int = 2,
+        workload: Sequence[Sequence[str]] | None = None,
+        bins: Mapping[str, Any] | None = None,
+        max_rows: int | None = None,
+    ) -> Synthesis:
+        """A synthetic table that is asked for, with all parameters read."""
+        table = self._private(like)
+        if rows is not None:
+            whole(rows, "rows")
+        if rows is not None and rows > MOST_ROWS:
+            raise InvalidParameter(f"rows is above {MOST_ROWS:,}.", "Draw fewer rows.")
+
+        def planned(text: str) -> PlannedRelease:
+            one = Question.read(text, epsilon, max_rows=max_rows)
+            return self._queries.planned(one).releases[0]
+
+        found, left_out = planned_columns(table, columns, _mapping(bins), planned)
+        weights = _weights([one.axis for one in found], degree, workload)
+        # Without groups nothing but max_rows caps the rows of a unit.
+        cap = planned(f"SELECT COUNT(*) AS n FROM {quoted_name(table.name)}").parts[0].cap
+        return Synthesis(self._queries, table, cap, found, weights, left_out, rows)
+
+    def _private(self, like: object) -> PrivateTable:
+        """The private table of a name, or the only one."""
+        private = self._catalog.private
+        if like is None and len(private) == 1:
+            return next(iter(private.values()))
+        found = private.get(like.lower()) if isinstance(like, str) else None
+        if found is None:
+            names = ", ".join(one_line(table.name) for table in private.values())
+            raise QueryRefused("No private table is named.", f"Write like= with one of {names}.")
+        return found
+
+
+def _mapping(bins: object) -> dict[str, Any]:
+    if bins is not None and not isinstance(bins, Mapping):
+        raise InvalidParameter("bins is no mapping of columns.", 'Write bins={"income": 20}.')
+    return dict(bins or {})
+
+
+def _weights(
+    axes: Sequence[Axis], degree: object, workload: Sequence[Sequence[str]] | None
+) -> dict[tuple[int, ...], int]:
+    """The marginals of two columns or more that matter, each with the weight 1."""
+    if degree not in DEGREES or isinstance(degree, bool):
+        raise InvalidParameter("degree is not 1, 2 or 3.", "Write degree=2.")
+    assert isinstance(degree, int)
+    if workload is None:
+        every = (itertools.combinations(range(len(axes)), size) for size in range(2, degree + 1))
+        return dict.fromkeys(itertools.chain.from_iterable(every), 1)
+    place = {axis.name.lower(): at for at, axis in enumerate(axes)}
+    found: dict[tuple[int, ...], int] = {}
+    for names in workload:
+        if isinstance(names, str) or not all(str(name).lower() in place for name in names):
+            raise InvalidParameter(
+                "The workload names a column that is not taken.", 'Write workload=[("age", "county")].'
+            )
+        columns = tuple(sorted({place[name.lower()] for name in names}))
+        if len(columns) > 1:
+            found[columns] = found.get(columns, 0) + 1
+    return found

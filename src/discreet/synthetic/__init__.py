@@ -1,0 +1,1 @@
+"""Synthetic tables: a model of the joint distribution from noisy marginals, and rows drawn from it."""

@@ -1,0 +1,221 @@
+"""The marginals to measure, chosen round by round (AIM: McKenna, Mullins, Sheldon and Miklau 2022).
+
+All single columns are measured first. Then each round chooses, among the marginals of the workload that the model may
+still hold, one that the model misses by much more than noise would: the score of a marginal is the L1 distance between
+its counts and those of the model, less the L1 noise that it would get. It is measured and the model fitted again. Where
+a round changed the model by no more than noise would, the later rounds get more of the loss, and are fewer.
+
+Scores are whole numbers: the counts of the model are rounded. One neighbour step moves a score by at most its L1
+sensitivity, times the weight of the marginal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.synthetic.fitting import Fitting, Measured, total_of
+from discreet.synthetic.inference import Model
+from discreet.synthetic.junction import Clique, cells_of, junction_tree
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.adaptive import AdaptiveRounds, Rounds
+    from discreet.synthetic.counts import Counts
+
+Integers: TypeAlias = npt.NDArray[np.int64]
+
+FIRST: Final = Fraction(15, 100)
+"""The share of the loss for all single columns together."""
+CHOICE: Final = Fraction(1, 10)
+"""The share of a round for its choice."""
+ROUNDS: Final = {True: 6, False: 3}
+"""So many rounds for each column at first, with Gaussian and with Laplace noise. The deviation of the former grows
+as the root of the number of rounds alone."""
+GROWTH: Final = {True: 4, False: 2}
+"""By how much the part of a round grows where it taught nothing: its noise halves."""
+MOST_CELLS: Final = 1 << 17
+"""How many numbers a model has at most."""
+STEPS: Final = 100
+"""Of the search for a model between two rounds."""
+
+
+@dataclass(frozen=True)
+class Workload:
+    """The marginals that matter.
+
+    Attributes:
+        sizes: of the columns.
+        weights: of the marginals of two columns or more, whole numbers from 1 on.
+    """
+
+    sizes: tuple[int, ...]
+    weights: Mapping[Clique, int]
+
+
+@dataclass(frozen=True)
+class Round:
+    """A choice among the marginals that were open. All of it is released.
+
+    Attributes:
+        chosen: the marginal.
+        scored: the model's counts of all that could have been chosen, with the noise that was taken from their scores.
+        slack: the score of another one is above that of the chosen one by more with a chance of 1 %.
+        model: the counts of the model then, of all that could have been chosen.
+        noisy: the counts of the chosen one.
+    """
+
+    chosen: Clique
+    scored: Mapping[Clique, int]
+    slack: float
+    model: Mapping[Clique, Integers]
+    noisy: Measured
+
+
+@dataclass(frozen=True)
+class Found:
+    """The released numbers of a synthetic table.
+
+    Attributes:
+        measured: the noisy marginals.
+        last: the last round; None where there was none.
+    """
+
+    measured: tuple[Measured, ...]
+    last: Round | None
+
+
+def l1_of_noise(deviation: float, cells: int) -> int:
+    """About the L1 norm of noise of a standard deviation on so many counts."""
+    return round(math.sqrt(2 / math.pi) * deviation * cells)
+
+
+def first_part(mechanism: AdaptiveRounds, workload: Workload) -> Fraction:
+    """The part of the loss that the first round takes; later ones take no less."""
+    return mechanism.amount / (ROUNDS[mechanism.concentrated] * max(2, len(workload.sizes)))
+
+
+def see_possible(mechanism: AdaptiveRounds, workload: Workload) -> None:
+    """See that all noise that may be needed can be drawn.
+
+    Raises:
+        InvalidParameter: it cannot.
+    """
+    least = first_part(mechanism, workload)
+    for part in (CHOICE * least, FIRST * mechanism.amount / len(workload.sizes), mechanism.amount):
+        mechanism.noise(part)
+        mechanism.choice(part, mechanism.l1 * max(workload.weights.values(), default=1))
+
+
+def measure(
+    rounds: Rounds,
+    mechanism: AdaptiveRounds,
+    counts: Counts,
+    workload: Workload,
+    most_cells: int = MOST_CELLS,
+) -> Found:
+    """Measure the marginals of single columns, and then those that are chosen.
+
+    Privacy: exact counts are given to `rounds.measure`, and their distances to released counts to `rounds.choose`;
+    nothing else reads them (`AdaptiveRounds`).
+
+    Args:
+        rounds: of the loss.
+        mechanism: that the rounds are of.
+        counts: exact.
+        workload: the marginals that matter.
+        most_cells: how many numbers a model has at most.
+    """
+    search = _Search(mechanism, workload, most_cells)
+    part = FIRST * mechanism.amount / len(workload.sizes)
+    for column in range(len(workload.sizes)):
+        search.add((column,), rounds.measure(counts.marginal((column,)), part), part)
+    part, last = first_part(mechanism, workload), None
+    while rounds.left and workload.weights:
+        model = search.model
+        part = rounds.left if rounds.left < 2 * part else part
+        open_ = search.open(model, (1 - CHOICE) * part)
+        if not open_:
+            if part == rounds.left:
+                break
+            part = min(rounds.left, part * GROWTH[mechanism.concentrated])
+            continue
+        scores = {
+            columns: workload.weights[columns]
+            * (int(np.abs(counts.marginal(columns) - search.counts(model, columns)).sum()) - noise)
+            for columns, noise in open_.items()
+        }
+        moves = mechanism.l1 * max(workload.weights[columns] for columns in open_)
+        chosen = rounds.choose(scores, CHOICE * part, moves)
+        slack = mechanism.choice(CHOICE * part, moves).error(len(open_), Fraction(99, 100))
+        search.add(
+            chosen, rounds.measure(counts.marginal(chosen), part - CHOICE * part), part - CHOICE * part
+        )
+        told = {columns: search.counts(model, columns) for columns in open_}
+        last = Round(chosen, open_, slack, told, search.measured[-1])
+        if search.learned(model, chosen):
+            continue
+        part = min(rounds.left, part * GROWTH[mechanism.concentrated])
+    if rounds.left:  # nothing more could be learned of several columns together
+        part = rounds.left / len(workload.sizes)
+        for column in range(len(workload.sizes)):
+            search.add((column,), rounds.measure(counts.marginal((column,)), part), part)
+    return Found(tuple(search.measured), last)
+
+
+class _Search:
+    """The released marginals so far, and the model of them."""
+
+    def __init__(self, mechanism: AdaptiveRounds, workload: Workload, most_cells: int) -> None:
+        self._mechanism, self._workload, self._most = mechanism, workload, most_cells
+        self._fitting = Fitting(workload.sizes)
+        self._model: Model | None = None
+        self.measured: list[Measured] = []
+
+    def add(self, columns: Clique, noisy: Integers, part: Fraction) -> None:
+        self.measured.append(Measured(columns, noisy.astype(np.float64), self._mechanism.deviation(part)))
+        self._model = None
+
+    @property
+    def model(self) -> Model:
+        if self._model is None:
+            self._model = self._fitting.fit(self.measured, STEPS)
+        return self._model
+
+    def counts(self, model: Model, columns: Clique) -> Integers:
+        """The counts of a model, rounded."""
+        return np.rint(total_of(self.measured) * model.marginal(columns)).astype(np.int64)
+
+    def open(self, model: Model, part: Fraction) -> dict[Clique, int]:
+        """The marginals that may be chosen, with their noise: the model can hold them, and they are not all noise.
+
+        Both follow from released numbers and from the sizes of columns.
+        """
+        held = [one.columns for one in self.measured]
+        deviation, rows = self._mechanism.deviation(part), total_of(self.measured)
+        found = {}
+        for columns in self._workload.weights:
+            noise = l1_of_noise(deviation, cells_of(self._workload.sizes, columns))
+            if noise > 2 * rows:
+                continue
+            fits = model.tree.holder(columns) >= 0
+            if fits or junction_tree([*held, columns], self._workload.sizes).cells <= self._most:
+                found[columns] = noise
+        return found
+
+    def learned(self, before: Model, columns: Clique) -> bool:
+        """Whether the last marginal changed the model by more than its noise would."""
+        change = np.abs(self.counts(self.model, columns) - self.counts(before, columns)).sum()
+        last = self.measured[-1]
+        return bool(change > l1_of_noise(last.deviation, last.counts.size))
+
+
+def workload_of(sizes: Sequence[int], wanted: Mapping[Clique, int], most_cells: int = MOST_CELLS) -> Workload:
+    """A workload without marginals that no model could hold."""
+    kept = {columns: weight for columns, weight in wanted.items() if cells_of(sizes, columns) <= most_cells}
+    return Workload(tuple(sizes), kept)

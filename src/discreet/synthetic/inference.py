@@ -1,0 +1,121 @@
+"""The marginals of a graphical model, exactly: sums and products along its junction tree, in logarithms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from discreet.synthetic.junction import Clique, Tree, cells_of
+
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+
+def spread(table: Floats, columns: Clique, onto: Clique) -> Floats:
+    """A table of some columns, to be broadcast onto more of them."""
+    sizes = iter(table.shape)
+    return table.reshape([next(sizes) if column in columns else 1 for column in onto])
+
+
+def log_sum(table: Floats, columns: Clique, kept: Sequence[int]) -> Floats:
+    """The logarithm of the sum of e^table over all columns but some."""
+    over = tuple(at for at, column in enumerate(columns) if column not in kept)
+    if not over:
+        return table
+    most = table.max(axis=over, keepdims=True)
+    with np.errstate(under="ignore"):
+        total = np.log(np.exp(table - most).sum(axis=over)) + most.reshape(
+            [size for at, size in enumerate(table.shape) if at not in over]
+        )
+    return np.asarray(total)
+
+
+class Model:
+    """A distribution over all columns, as the logarithms of the marginals of the cliques of its tree.
+
+    Args:
+        tree: of the columns.
+        potentials: of each clique the logarithm of its factor, float64 of the sizes of its columns.
+    """
+
+    def __init__(self, tree: Tree, potentials: Sequence[Floats]) -> None:
+        self.tree = tree
+        up = [np.array(one) for one in potentials]
+        told: list[Floats] = [np.zeros(())] * len(up)
+        for at in range(len(up) - 1, 0, -1):
+            parent, shared = tree.parents[at], tree.overlaps[at]
+            told[at] = log_sum(up[at], tree.cliques[at], shared)
+            up[parent] += spread(told[at], shared, tree.cliques[parent])
+        self.log_total = float(log_sum(up[0], tree.cliques[0], ()))
+        up[0] -= self.log_total
+        for at in range(1, len(up)):
+            parent, shared = tree.parents[at], tree.overlaps[at]
+            down = log_sum(up[parent], tree.cliques[parent], shared) - told[at]
+            up[at] += spread(down, shared, tree.cliques[at])
+        self.logs = up
+        with np.errstate(under="ignore"):
+            self.beliefs = [np.exp(one) for one in up]
+
+    def held(self, columns: Clique, holder: int) -> Floats:
+        """The marginal of columns that a clique holds."""
+        over = tuple(at for at, one in enumerate(self.tree.cliques[holder]) if one not in columns)
+        return np.asarray(self.beliefs[holder].sum(axis=over))
+
+    def marginal(self, columns: Clique) -> Floats:
+        """The marginal of any columns: float64 of their sizes, sums to 1."""
+        holder = self.tree.holder(columns)
+        if holder >= 0:
+            return self.held(columns, holder)
+        return self._across(columns)
+
+    def _across(self, columns: Clique) -> Floats:
+        """The marginal of columns of several cliques: the smallest subtree that holds them, summed from its leaves."""
+        tree, wanted = self.tree, set(columns)
+        needed = _subtree(tree, wanted)
+        tables: dict[int, tuple[Clique, Floats]] = {}
+        for at in sorted(needed, reverse=True):
+            axes, table = tree.cliques[at], self.beliefs[at]
+            for child in sorted(child for child in needed if tree.parents[child] == at):
+                axes, table = _product(axes, table, *tables.pop(child))
+            top = at == min(needed)
+            kept = tuple(one for one in axes if one in wanted or (not top and one in tree.overlaps[at]))
+            table = table.sum(axis=tuple(place for place, one in enumerate(axes) if one not in kept))
+            if not top:
+                shared = tree.overlaps[at]
+                own = self.held(shared, at)
+                with np.errstate(divide="ignore", invalid="ignore"):
+                    table = np.where(spread(own, shared, kept) > 0, table / spread(own, shared, kept), 0.0)
+            tables[at] = kept, table
+        (_, found) = tables.popitem()[1]
+        return found
+
+
+def _subtree(tree: Tree, wanted: set[int]) -> set[int]:
+    """The cliques of the smallest part of a tree that holds some columns."""
+    needed = set(range(len(tree.cliques)))
+    while True:
+        for at in sorted(needed):
+            beside = [tree.parents[at]] if tree.parents[at] in needed else []
+            beside += [other for other in needed if tree.parents[other] == at]
+            if len(beside) == 1:
+                own = set(tree.cliques[at]) & wanted
+                if own <= set(tree.cliques[beside[0]]):
+                    needed.remove(at)
+                    break
+        else:
+            return needed
+
+
+def _product(one: Clique, left: Floats, other: Clique, right: Floats) -> tuple[Clique, Floats]:
+    axes = tuple(sorted({*one, *other}))
+    return axes, spread(left, one, axes) * spread(right, other, axes)
+
+
+def uniform(tree: Tree) -> Model:
+    """The model of nothing known."""
+    return Model(tree, [np.zeros([tree.sizes[column] for column in clique]) for clique in tree.cliques])
+
+
+__all__ = ["Floats", "Model", "cells_of", "log_sum", "spread", "uniform"]

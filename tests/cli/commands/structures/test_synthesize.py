@@ -1,0 +1,40 @@
+"""`discreet synthesize` writes rows and a report, charges once, and refuses before it charges."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow.parquet as pq
+from tests.cli.conftest import POLICY, Run, make_visits
+
+
+def test_rows_and_report(tmp_path: Path, run: Run, monkeypatch: object) -> None:
+    pq.write_table(make_visits(1, 1000), tmp_path / "visits.parquet")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY.replace("visits.parquet", str(tmp_path / "visits.parquet")))
+    given = ("synthesize", str(policy), "-e", "0.5", "--bins", "age=6")
+    out, report = tmp_path / "synthetic.parquet", tmp_path / "report.html"
+    shown = run(*given, "-o", str(out), "--report", str(report))
+    assert shown.exit_code == 0, shown.stderr
+    assert "synthetic rows of visits" in shown.stdout
+    table = pq.read_table(out)
+    assert table.column_names == ["age", "county"]
+    assert "Not preserved" in report.read_text("utf-8")
+    again = json.loads(run(*given, "--json").stdout)
+    assert again["replayed"]
+    assert again["rows"] == len(table)
+    assert run(*given, "--rows", "5", "-o", str(tmp_path / "few.csv")).exit_code == 0
+    assert len((tmp_path / "few.csv").read_text().splitlines()) == 6
+    assert run("synthesize", str(policy), "-e", "0.6").exit_code == 3
+    for bad in (
+        ("--bins", "age=x"),
+        ("-o", "rows.doc"),
+        ("--report", "r.doc"),
+        ("-p", "other.toml"),
+        ("--degree", "9"),
+    ):
+        assert run(*given, *bad).exit_code == 2, bad
+    refused = run(*given, "-o", str(tmp_path / "visits.parquet"))
+    assert refused.exit_code == 2
+    assert "is the data" in refused.stderr

@@ -1,0 +1,77 @@
+"""Each column gets public classes from the policy, or is left out with its reason."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.inside import synthesis_of
+
+import discreet as dp
+from discreet.errors import InvalidParameter
+
+MOMENT = dt.datetime(2020, 1, 1, 5)
+PEOPLE = pa.table(
+    {
+        "who": [1, 2], "age": [31.5, None], "kids": [1, 2], "pay": [10, 10**6], "county": ["a", "z"],
+        "day": [MOMENT.date()] * 2, "at": [MOMENT] * 2, "ok": [True, None], "name": ["x", "y"],
+        "small": pa.array([1, 2], pa.uint8()),
+    }
+)  # fmt: skip
+BOUNDS = {
+    "age": (0, 120), "kids": (0, 5), "pay": (0, 1000), "day": (dt.date(2020, 1, 1), dt.date(2020, 12, 31)),
+    "at": (dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2)),
+}  # fmt: skip
+
+
+def session(**more: Any) -> dp.Session:
+    return dp.protect(
+        PEOPLE, privacy_unit="who", max_rows=1, bounds=BOUNDS, keys={"county": ["a", "b"]}, budget=9, **more
+    )
+
+
+def test_classes() -> None:
+    with session() as opened:
+        asked = synthesis_of(opened, bins={"age": 4, "PAY": [100, 500, 5000], "day": 12})
+        axes = {one.axis.name: one.axis for one in asked.columns}
+        assert dict(asked.left_out) == {
+            "who": "it names the privacy unit",
+            "name": "it has no keys and no bounds",
+        }
+        assert axes["age"].edges == (0, 30, 60, 90, 120)
+        assert axes["kids"].values == (0, 1, 2, 3, 4, 5)
+        assert axes["pay"].edges == (0, 100, 500, 1001)
+        assert axes["county"].values == ("a", "b")
+        assert axes["ok"].values == (False, True)
+        assert (axes["day"].edges[0], axes["day"].edges[-1], axes["day"].classes) == (18262, 18262 + 366, 12)
+        assert (axes["at"].edges[-1] - axes["at"].edges[0], axes["at"].classes) == (86_400_000_001, 16)
+        assert axes["small"].edges[-1] == 256
+        for one in asked.columns:
+            assert len(one.key.values) == one.axis.size
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"columns": ["who"]}, {"columns": ["name"]}, {"columns": ["nobody"]}, {"columns": "age"}, {"columns": []},
+        {"columns": ["age", "AGE"]}, {"bins": {"age": 0}}, {"bins": {"age": 257}}, {"bins": {"age": True}},
+        {"bins": {"age": [3, 2]}}, {"bins": {"age": ["x"]}}, {"bins": {"nobody": 3}}, {"bins": 5},
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_refused(more: dict[str, Any]) -> None:
+    with session() as opened:
+        with pytest.raises(InvalidParameter) as caught:
+            opened.synthesize(epsilon=1, **more)
+        assert caught.value.fix
+        assert opened.budget.spent == 0
+
+
+def test_a_table_without_classes() -> None:
+    texts = pa.table({"name": ["x"]})
+    with (
+        dp.protect(texts, privacy_unit="row", budget=1) as opened,
+        pytest.raises(InvalidParameter, match="No column can be taken"),
+    ):
+        opened.synthesize(epsilon=1)

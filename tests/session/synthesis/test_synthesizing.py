@@ -1,0 +1,137 @@
+"""Session.synthesize: one charge, the same table again for nothing, no value beyond the policy, on every path."""
+
+from __future__ import annotations
+
+import datetime as dt
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import discreet as dp
+from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
+
+ROWS = 3000
+
+
+def people(rows: int = ROWS) -> pa.Table:
+    random = np.random.default_rng(2)
+    age = random.integers(15, 99, rows)  # some are outside their bounds
+    county = np.array(["a", "b", "outside"])[np.minimum(age // 30, 2) - (age > 95)]
+    return pa.table(
+        {
+            "who": np.arange(rows) // 2, "age": age, "pay": pa.array(age * 99.5, mask=random.random(rows) < 0.1),
+            "county": pa.array(county.tolist(), mask=random.random(rows) < 0.1),
+            "day": [dt.date(2019, 1, 1) + dt.timedelta(days=int(one)) for one in random.integers(0, 900, rows)],
+            "ok": pa.array(age > 50, mask=random.random(rows) < 0.2), "name": ["secret"] * rows,
+        }
+    )  # fmt: skip
+
+
+def opened(table: pa.Table | None = None, **more: Any) -> dp.Session:
+    return dp.protect(
+        people() if table is None else table, privacy_unit="who", max_rows=2, budget=5, keys={"county": ["a", "b"]},
+        bounds={"age": (18, 90), "pay": (0, 5000), "day": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))}, **more,
+    )  # fmt: skip
+
+
+def test_values_are_those_of_the_policy() -> None:
+    with opened() as session:
+        made = session.synthesize(epsilon=2)
+        table = made.to_arrow()
+        assert made.columns == ["age", "pay", "county", "day", "ok"]
+        assert set(made.left_out) == {"who", "name"}
+        ends = {name: pc.min_max(table[name]).as_py() for name in ("age", "pay", "day")}
+        assert 18 <= ends["age"]["min"] <= ends["age"]["max"] <= 90
+        assert 0 <= ends["pay"]["min"] <= ends["pay"]["max"] <= 5000
+        assert dt.date(2020, 1, 1) <= ends["day"]["min"] <= ends["day"]["max"] <= dt.date(2020, 12, 31)
+        assert set(table["county"].to_pylist()) <= {"a", "b", None}
+        kinds = [pa.int64(), pa.float64(), pa.string(), pa.date32(), pa.bool_()]
+        assert table.schema.types == kinds
+        assert session.budget.spent == 2
+
+
+def test_it_is_like_the_table() -> None:
+    # At epsilon 200 the noise is a few rows; each bound is ten times as wide as what a run is off by.
+    with dp.protect(
+        people(),
+        privacy_unit="row",
+        budget=500,
+        keys={"county": ["a", "b", "outside"]},
+        bounds={"age": (15, 99)},
+    ) as session:
+        frame = session.synthesize(epsilon=200).to_pandas()
+        true = people().to_pandas()
+        assert abs(len(frame) - ROWS) < 60
+        assert abs(frame["age"].mean() - true["age"].mean()) < 2
+        assert abs(frame["county"].isna().mean() - true["county"].isna().mean()) < 0.03
+        young, all_young = frame[frame["county"] == "a"], true[true["county"] == "a"]
+        assert abs(young["age"].mean() - all_young["age"].mean()) < 3  # columns that depend on each other
+
+
+def test_again_is_free_and_the_same() -> None:
+    with opened() as session:
+        first = session.synthesize("data", 1, columns=["age", "county"])
+        again = session.synthesize(like="DATA", epsilon="1.0", columns=["COUNTY", "age"])
+        assert again.replayed
+        assert again.values.equals(first.values)
+        assert again.report == first.report
+        assert session.budget.spent == 1
+        more = session.synthesize(epsilon=1, columns=["age", "county"], rows=7)
+        assert (more.replayed, len(more)) == (True, 7)  # drawn from the same released numbers
+        session.synthesize(epsilon=1, columns=["age", "county"], degree=1)
+        assert session.budget.spent == 2
+
+
+def test_refused_before_the_charge() -> None:
+    with opened() as session:
+        wrong: list[dict[str, Any]] = [
+            {"rows": 0}, {"rows": 2**30}, {"degree": 4}, {"degree": True}, {"workload": [("age", "name")]},
+            {"workload": ["age"]}, {"epsilon": 0}, {"max_rows": 0},
+        ]  # fmt: skip
+        for given in wrong:
+            with pytest.raises(InvalidParameter) as caught:
+                session.synthesize(**{"epsilon": 1, **given})
+            assert caught.value.charged is None
+        with pytest.raises(QueryRefused):
+            session.synthesize("nobody", 1)
+        with pytest.raises(BudgetExceeded):
+            session.synthesize(epsilon=6)
+        with pytest.raises(InvalidParameter):
+            session.synthesize(epsilon=Fraction(1, 10**25))
+        assert session.budget.spent == 0
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_hardly_any_rows(rows: int) -> None:
+    with opened(people(5).slice(0, rows)) as session:
+        for epsilon in ("0.001", 1):
+            made = session.synthesize(epsilon=epsilon)
+            assert len(made.columns) == 5
+        assert len(session.synthesize(epsilon=1, columns=["age"], rows=3)) == 3
+
+
+def test_a_workload_decides() -> None:
+    with opened() as session:
+        made = session.synthesize(epsilon=1, workload=[("age", "county"), ("county", "age", "ok"), ("pay",)])
+        found = {tuple(one.columns) for one in made.report.errors if len(one.columns) > 1}
+        assert found == {(0, 2), (0, 2, 4)}
+
+
+def test_max_rows_scales_the_noise() -> None:
+    with opened() as session:
+        session.synthesize(epsilon=1, max_rows=1, columns=["age"])
+        session.synthesize(epsilon=1, columns=["age"])
+        assert session.budget.spent == 2  # two questions
+
+
+def test_the_ledger_says_it() -> None:
+    with opened() as session:
+        session.synthesize(epsilon=1, columns=["age", "ok"])
+        assert (
+            "a synthetic table like data, 2 columns, discrete Laplace noise"
+            in session.ledger.entries()[0].description
+        )

@@ -1,0 +1,21 @@
+"""The picture has a dot for each bound and says of how many marginals nothing is known."""
+
+from __future__ import annotations
+
+import json
+
+from discreet.synthetic.picture import picture_of_errors
+from discreet.synthetic.report import Report
+from tests.synthetic.test_report import REPORT
+
+
+def test_dots() -> None:
+    drawn = json.dumps(picture_of_errors(REPORT).to_dict())
+    assert drawn.count('"kind": "measured"') == 4
+    assert drawn.count('"kind": "not measured"') == 1
+    assert "Of 1 marginals nothing is known." in drawn
+
+
+def test_nothing_known() -> None:
+    empty = Report(("a",), (), 1.0)
+    assert picture_of_errors(empty).to_dict()
