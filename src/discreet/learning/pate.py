@@ -21,8 +21,8 @@ from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.moments import data_independent
 from discreet.learning.teachers import Progress, fitted, see_classifier, votes
-from discreet.learning.vote_loss import ToldLoss, VoteLoss
 from discreet.ledger import Loss
+from discreet.mechanisms.numeric.vote_loss import ToldLoss, VoteLoss
 from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.noisy_labels import NoisyLabels
 from discreet.rational import Number, decimal, epsilon_of
@@ -128,7 +128,7 @@ def pate(
         return [draw(use, ballot) for use in uses]
 
     def answered(named: Sequence[int], told: Sequence[int] = ()) -> Labels:
-        by_votes = None if teller is None else teller.told(told)
+        by_votes = None if teller is None else teller.told(told, data_independent(rate, len(rows), delta))
         return Labels(np.array([classes[at] for at in named]), rate, count, noise.loss, by_votes)
 
     plan: ReleasePlan[list[npt.NDArray[np.int64]], Labels] = ReleasePlan(

@@ -160,7 +160,7 @@ def single(size: int) -> Factors:
     """The values by themselves.
 
     Example:
-        >>> from discreet.planning.ranges.families import RUNNING
+        >>> from discreet.planning.ranges.families import EACH, RUNNING
         >>> single(3).variance(EACH), single(3).variance(RUNNING)
         (2.0, 4.0)
     """
