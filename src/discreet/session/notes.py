@@ -87,7 +87,7 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
         yield "rows whose group is NULL or not among the public keys, which are dropped"
     parts = [part for release in plan.releases for part in release.parts]
     if any(_to_cap(part.rows.relation, key) for part in parts for key in part.keys):
-        yield "keys that count or add up the rows of a unit, which are clamped to what max_rows rows can give"
+        yield "keys that count or add up the rows of a unit, which are clamped as if it had max_rows rows at most"
     if any(workload.closed for workload in plan.workloads):
         yield "rows that are in none of the parts of a total, which are not in the total either"
     if any(not key.public for key in keys):
