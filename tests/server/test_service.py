@@ -77,6 +77,9 @@ def test_very_many_numbers_are_refused_before_the_charge(
         answer = running.call("POST", f"{HOSPITAL}/{what}", "ben", question)
         assert (answer.status, answer.json["error"]) == (422, "QueryRefused")
         assert "9 numbers" in answer.json["cause"]
+    both = {"queries": {"a": COUNT, "b": same["query"]}, "epsilon": "0.5"}
+    answer = running.call("POST", f"{HOSPITAL}/workload", "ben", both)
+    assert (answer.status, answer.json["cause"].count("15 numbers")) == (422, 1)
     assert running.call("GET", f"{HOSPITAL}/budget", "ben").json["spent"] == "0"
 
 
@@ -87,6 +90,9 @@ def test_a_statement_that_does_not_end_is_refused_before_the_charge(
     monkeypatch.setattr(heavy, "PATIENCE", -1.0)
     crossed = f"WITH g AS ({COUNT}) SELECT SUM(a.n) AS s FROM g a, g b"
     answer = running.call("POST", f"{HOSPITAL}/query", "ben", {"query": crossed, "epsilon": "0.5"})
+    assert (answer.status, answer.json["error"], answer.json["charged"]) == (422, "QueryRefused", None)
+    both = {"queries": {"a": COUNT, "b": crossed}, "epsilon": "0.5"}
+    answer = running.call("POST", f"{HOSPITAL}/workload", "ben", both)
     assert (answer.status, answer.json["error"], answer.json["charged"]) == (422, "QueryRefused", None)
     assert running.call("GET", f"{HOSPITAL}/budget", "ben").json["spent"] == "0"
 

@@ -52,16 +52,18 @@ def stream(asked: Streamed, epsilon: str | None, neighbours: Neighbours) -> tupl
 
     periods, rows, delta, window = asked.stream or 0, asked.rows, asked.delta, asked.window
     if epsilon is None:
-        raise opt.Usage("--stream needs --epsilon 1, say")
+        raise opt.Usage("--stream needs an epsilon, such as --epsilon 1")
     if window > periods:
         raise opt.Usage(f"--window {window}: there are {periods} periods")
     loss = float(decimal(delta, "delta"))
     made = compared(periods, epsilon, rows, neighbours, delta, window)
     if asked.output is not None:
+        from discreet.cli.output import say
         from discreet.plots.render import save
         from discreet.plots.streams import stream_errors
 
         save(stream_errors(periods, epsilon, rows, neighbours, delta=delta, window=window), asked.output)
+        say(f"wrote {asked.output}")
     document = {
         "periods": periods,
         "epsilon": read_epsilon(epsilon),

@@ -10,8 +10,9 @@ and |v|_2^2 <= 1 + R B. Replacing a row moves the sums by at most twice as much:
 toward zero, so that they keep both bounds.
 
 A row that is shortened keeps its direction: where y = a + w u holds for u and y, it holds for s, s u and s y. So
-regression stays right, and such rows weigh less. Moments around the mean of rows of a few spreads need many times less
-noise than those of rows anywhere in the bounds.
+regression stays right, and such rows weigh less. Leftovers of the line are shortened as well, large ones more than
+small: where they are skewed and of unlike spread, as those of incomes are, the line turns. Moments around the
+mean of rows of a few spreads need many times less noise than those of rows anywhere in the bounds.
 """
 
 from __future__ import annotations

@@ -8,8 +8,10 @@ interval ends where so many draws do. All of it is post-processing.
 
 The interval covers the noise of the release and the chance of drawing these people from a population in which a line
 with leftovers of one variance holds. It does not cover that values beyond the bounds are clamped, nor that another
-curve than a line would be right. Where the noise is so large that the least eigenvalue of the moments may be of it
-alone, everything is possible, and the interval says that: it has no ends.
+curve than a line would be right. Rows are shortened by their target, too (`centred`): where leftovers are skewed and
+larger for some rows than for others, as those of incomes are, this turns the line, which no interval covers. Where the
+noise is so large that the least eigenvalue of the moments may be of it alone, everything is possible, and the interval
+says that: it has no ends.
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         """Intervals of the coefficients and, last, of the intercept: float64 (d + 1, 2).
 
         Each covers its coefficient in the population with this confidence, over the noise and over the people who were
-        drawn from it (`discreet.learning.intervals`); not over values beyond the bounds. It is around least squares
+        drawn from it (`discreet.learning.intervals`); not over values beyond the bounds, nor over leftovers that are
+        skewed and of unlike spread, which turn the line (`discreet.learning.centred`). It is around least squares
         without a ridge, so that `coef_` may lie aside. Where noise hides the moments it has no ends. It costs nothing.
         """
         check_is_fitted(self)

@@ -204,7 +204,7 @@ class Service:
             history = self.datasets[name].history
             paid = not look.key or look.key in history.of(caller.name)
             if look.key and not (paid and history.answered(look.key)):
-                session.try_out(**asked)
+                _try_out(session, asked)
             began.see(look, history.answered(look.key))
             new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began.came)
             try:
@@ -305,6 +305,14 @@ class Service:
             return self._written(see_rows(session.again(**asked)), session, made)
 
         return await self.look(caller, work)
+
+
+def _try_out(session: AnalystSession, asked: Mapping[str, Any]) -> None:
+    """See that the parts above the noisy tables would end, of a question or of several as one."""
+    if "queries" in asked:
+        session.try_out_workload(**{name: value for name, value in asked.items() if name != "query"})
+    else:
+        session.try_out(**asked)
 
 
 def _answered(session: AnalystSession, asked: Mapping[str, Any], began: Began) -> Release | Answers:

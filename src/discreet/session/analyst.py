@@ -23,6 +23,7 @@ from discreet.session.question import ONE, Question
 from discreet.session.session import Session
 from discreet.session.text_only import answer_about, read_price
 from discreet.session.waiting.heavy import see_ends, shows_all
+from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.priced import looked_at
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*", re.ASCII)
@@ -180,9 +181,7 @@ class AnalystSession(Session):
             return Look("", 0, Loss(0))
         see_cost(epsilon, plan)
         groups = max(release.cells for release in plan.releases)
-        shown = len(plan.post.selects) if shows_all(plan.post) else 0
-        numbers = max(release.cells * max(len(release.aggregates), shown) for release in plan.releases)
-        return Look(self._queries.identity(plan), groups, Loss(plan.epsilon, plan.delta), numbers)
+        return Look(self._queries.identity(plan), groups, Loss(plan.epsilon, plan.delta), _numbers(plan))
 
     @asked
     @read_price
@@ -206,11 +205,21 @@ class AnalystSession(Session):
         """The same of several questions that are asked as one, as for `workload`."""
         from discreet.session.workloads import asked_together
 
-        _, question, plan, _ = asked_together(self._queries, queries, epsilon, **options)
+        _, question, plan, each = asked_together(self._queries, queries, epsilon, **options)
         if not plan.releases:
             return Look("", 0, Loss(0))
         groups = sum(release.cells for release in plan.releases)
-        return Look(self._queries.identity(plan), groups, question.loss(plan.delta > 0))
+        numbers = sum(_numbers(one) for one in each)
+        return Look(self._queries.identity(plan), groups, question.loss(plan.delta > 0), numbers)
+
+    @asked
+    def try_out_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> None:
+        """The same of several questions that are asked as one, as for `workload`."""
+        from discreet.session.workloads import asked_together
+
+        _, question, _, each = asked_together(self._queries, queries, epsilon, **options)
+        for plan in each:
+            see_ends(plan, self._queries.catalog.public, question.level)
 
     @asked
     @read_price
@@ -254,3 +263,10 @@ class AnalystSession(Session):
 
     def close(self) -> None:
         """Nothing: engine and ledger belong to the session of the data set."""
+
+
+def _numbers(plan: QueryPlan) -> int:
+    """How many numbers are measured, or shown where the answer is all groups."""
+    shown = len(plan.post.selects) if shows_all(plan.post) else 0
+    each = (release.cells * max(len(release.aggregates), shown) for release in plan.releases)
+    return max(each, default=0)

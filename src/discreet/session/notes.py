@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from discreet.engines.schema import Type
-from discreet.sql.algebra.relation import Rows, scans
+from discreet.sql.algebra.relation import Relation, Rows, scans
+from discreet.sql.analyze.aggregates.implied_bounds import following
+from discreet.sql.expressions.expression import Call, Column, Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import ranks
@@ -83,10 +85,24 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
         yield "rows whose group is not among the public keys, which are dropped"
     if any(key.public and None not in key.values for key in keys):
         yield "rows whose group is NULL or not among the public keys, which are dropped"
+    parts = [part for release in plan.releases for part in release.parts]
+    if any(_to_cap(part.rows.relation, key) for part in parts for key in part.keys):
+        yield "keys that count or add up the rows of a unit, which are clamped as if it had max_rows rows at most"
     if any(workload.closed for workload in plan.workloads):
         yield "rows that are in none of the parts of a total, which are not in the total either"
     if any(not key.public for key in keys):
         yield "rows whose group is NULL, which are dropped"
+
+
+def _to_cap(relation: Relation, key: Expression) -> bool:
+    """Whether a key is clamped to the bounds that follow from how many rows of a unit count."""
+    if not isinstance(key, Call):
+        return False
+    own = key.args[0] if key.name == "clamp" else None
+    bounds = following(relation, own.name) if isinstance(own, Column) else None
+    return (bounds is not None and key.span.hi == bounds[1]) or any(
+        _to_cap(relation, arg) for arg in key.args
+    )
 
 
 def _of_ranks(plan: QueryPlan) -> list[str]:

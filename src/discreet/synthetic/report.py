@@ -126,6 +126,7 @@ class Report:
         body = "\n".join(sections)
         return (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>Synthetic table</title>'
+            "<style>th,td{padding:.1rem 1.5rem .1rem 0;text-align:left}</style>"
             '<body style="font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:auto;padding:1rem">'
             f"{body}</body></html>\n"
         )

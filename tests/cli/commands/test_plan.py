@@ -30,14 +30,19 @@ def test_counts(run: Run) -> None:
 
 def test_stream(run: Run, tmp_path: Path) -> None:
     picture = tmp_path / "errors.svg"
-    said = run("plan", "--stream", "365", "--epsilon", "1", "-o", str(picture)).stdout
-    assert "Take tree: a tree of counts, averaged, 2 levels of 18 branches." in said
+    answer = run("plan", "--stream", "365", "--epsilon", "1", "-o", str(picture))
+    assert "Take tree: a tree of counts, averaged, 2 levels of 18 branches." in answer.stdout
+    assert answer.stderr == f"wrote {picture}\n"
     assert picture.stat().st_size > 1000
     found = json.loads(run("plan", "--stream", "30", "-e", "1", "--max-rows", "2", "--json").stdout)
     assert found["best"] == "period"
     errors = {one["name"]: round(one["rms"] / 2, 2) for one in found["methods"]}
     assert (errors["period"], errors["even"], round(errors["fraction"])) == (5.57, 42.43, 126)
-    assert run("plan", "--stream", "30").exit_code == 2
+    without = run("plan", "--stream", "30")
+    assert (without.exit_code, "--stream needs an epsilon, such as --epsilon 1" in without.stderr) == (
+        2,
+        True,
+    )
     assert run("plan", "--counts", "30", "-e", "1", "--max-rows", "2").exit_code == 2
 
 

@@ -116,7 +116,9 @@ class Preview:
         out = []
         for column, error in self.errors.items():
             label = escaping.name(column) + (f" ({self.meanings[column]})" if column in self.meanings else "")
-            out.append((label, f"± {error:,.4g}" if math.isfinite(error) else "unknown: the noise drowns it"))
+            out.append(
+                (label, f"± {_figures(error)}" if math.isfinite(error) else "unknown: the noise drowns it")
+            )
         return out
 
     def _foot(self) -> list[str]:
@@ -129,6 +131,16 @@ class Preview:
             *map(escaping.name, self.together),
             *(f"warning: {escaping.name(warning)}" for warning in self.warnings),
         ]
+
+
+def _figures(error: float) -> str:
+    """An error in four figures, in thousands as a whole number and never with a power of ten below 10^15.
+
+    Example:
+        >>> _figures(1.23456), _figures(17_712.4), _figures(2e15)
+        ('1.235', '17,712', '2e+15')
+    """
+    return f"{error:,.0f}" if 1000 <= error < 1e15 else f"{error:,.4g}"
 
 
 def preview_of(

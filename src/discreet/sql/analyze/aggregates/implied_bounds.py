@@ -61,13 +61,13 @@ def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[
             or found.span.bounded
         ):
             return found
-        bounds = _following(rows.relation, found.name)
+        bounds = following(rows.relation, found.name)
         return found if bounds is None or bounds[0] == bounds[1] else fn.clamp(found, *bounds)
 
     return read
 
 
-def _following(relation: Relation, name: str) -> Bounds | None:
+def following(relation: Relation, name: str) -> Bounds | None:
     """The bounds of a column of a relation that follow; None when nothing is known."""
     if isinstance(relation, Scan):
         return None
@@ -77,19 +77,19 @@ def _following(relation: Relation, name: str) -> Bounds | None:
         for own, call in relation.windows:
             if own == name:
                 return call.follows
-        return _following(relation.source, name)
+        return following(relation.source, name)
     if isinstance(relation, Select):
         if relation.items is None:
-            return _following(relation.source, name)
+            return following(relation.source, name)
         item = next((item for own, item in relation.items if own == name), None)
-        return _following(relation.source, item.name) if isinstance(item, Column) else None
+        return following(relation.source, item.name) if isinstance(item, Column) else None
     if isinstance(relation, Union):
-        found = [_following(part, name) for part in relation.parts]
+        found = [following(part, name) for part in relation.parts]
         known = [each for each in found if each is not None]
         if len(known) < len(found):
             return None
         return min(lo for lo, _ in known), max(hi for _, hi in known)
     if isinstance(relation, Join):
-        return _following(relation.left, name) or _following(relation.right, name)
+        return following(relation.left, name) or following(relation.right, name)
     assert isinstance(relation, PublicJoin | Matching)
-    return _following(relation.left, name)
+    return following(relation.left, name)
