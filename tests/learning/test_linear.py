@@ -68,6 +68,7 @@ def test_no_value_of_the_data_is_an_error() -> None:
     assert np.isfinite(linear(epsilon="0.01").fit(nothing, nothing[:, 0]).coef_).all()
     assert np.isfinite(PCA(2, epsilon="0.01", bounds=[(0, 1)] * 3).fit(features).components_).all()
     labels = np.array([None, "x", *[1] * 48], object)
+    labels[2] = np.array([0, 1])
     odd = LogisticRegression(1, bounds=[(0, 1)] * 3).fit(features, labels)
     assert np.isfinite(odd.coef_).all()
 

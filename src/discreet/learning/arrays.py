@@ -43,6 +43,30 @@ def names(labels: npt.ArrayLike) -> npt.NDArray[Any]:
     return np.asarray(labels, dtype=None if hasattr(labels, "dtype") else object)
 
 
+def cells(rows: Any) -> npt.NDArray[Any]:
+    """Rows (n, d) of values, each of its own type, as with `names`.
+
+    Raises:
+        InvalidParameter: they are no rows of one length.
+    """
+    if hasattr(rows, "to_numpy"):
+        return np.asarray(rows.to_numpy(object))
+    if hasattr(rows, "dtype"):
+        return np.asarray(rows)
+    try:
+        listed = [None if isinstance(row, str | bytes) else list(row) for row in rows]
+        width = {None if row is None else len(row) for row in listed}
+    except TypeError:
+        width = set()
+    if len(width) != 1 or None in width:
+        raise InvalidParameter("The rows are not of one length.", "Give rows (n, d).")
+    found = np.empty((len(listed), len(listed[0] or ())), object)
+    for at, row in enumerate(listed):
+        for place, value in enumerate(row or ()):
+            found[at, place] = value
+    return found
+
+
 class PrivateArrays:
     """Features and labels of people, which learners may read for a price.
 

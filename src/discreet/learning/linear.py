@@ -10,11 +10,11 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.errors import InvalidParameter
-from discreet.learning.arrays import names, numbers
+from discreet.learning.arrays import numbers
 from discreet.learning.budget import LearningBudget
 from discreet.learning.centred import Centred, centred
 from discreet.learning.intervals import coefficient_intervals
-from discreet.learning.models.releasing import budget_of, features_of, see_target, wide
+from discreet.learning.models.releasing import budget_of, features_of, places_of, see_target, wide
 from discreet.learning.scores import Line, fitted_line, line_of
 from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
 from discreet.rational import Number, epsilon_of
@@ -159,8 +159,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.see_parameters()
         features = _features(self, X)
         self.bounds_ = wide(self.bounds, features.shape[1])
-        see_target(y)
-        target = np.where(names(y) == self.classes[1], 1.0, -1.0)
+        target = np.where(places_of(y, self.classes, len(features)) == 1, 1.0, -1.0)
         rows = scaled(_beside(features, target), [*self.bounds_, (-1, 1)])
         return self._take(_line(rows, self, f"logistic regression on {features.shape[1]} features"))
 
