@@ -93,6 +93,14 @@ def test_parameters_out_of_range_are_free(wrong: dict[str, Any]) -> None:
     assert budget.state.spent == 0
 
 
+@pytest.mark.parametrize("components", [0, 4, 1.5, True, "1"])
+def test_a_number_of_components_that_is_none_is_free(components: Any) -> None:
+    budget = LearningBudget(1)
+    with pytest.raises(InvalidParameter):
+        PCA(components, bounds=[(0, 1)] * 3, budget=budget).fit(rows(20)[0])
+    assert budget.state.spent == 0
+
+
 def test_the_interface_of_scikit_learn() -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import FunctionTransformer
