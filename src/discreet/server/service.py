@@ -204,7 +204,7 @@ class Service:
             history = self.datasets[name].history
             paid = not look.key or look.key in history.of(caller.name)
             if look.key and not (paid and history.answered(look.key)):
-                session.try_out(**asked)
+                session.try_out_workload(**given) if together else session.try_out(**asked)
             began.see(look, history.answered(look.key))
             new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began.came)
             try:
