@@ -22,6 +22,8 @@ def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
     found = np.asarray(units)
     if found.dtype == object and all(isinstance(one, str) for one in found.ravel()):
         found = found.astype(str)
+    if not found.size:  # of a list without entries NumPy makes floats
+        return found.astype(np.int64)
     if found.dtype.kind not in "iuU":
         raise InvalidParameter("Units are neither whole numbers nor texts.", "Give each person a number.")
     return found
