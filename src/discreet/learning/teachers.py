@@ -116,7 +116,7 @@ def _named(
     seen: Sequence[int] = np.unique(labels).tolist()
     if len(seen) == 1:
         return nothing + seen[0]
-    with warnings.catch_warnings():  # as in `fitted`, for what it foretells
+    with warnings.catch_warnings():  # predictions warn, too
         warnings.simplefilter("ignore")
         try:
             named = np.asarray(fitted(classifier, features, labels).predict(public), np.int64)
