@@ -49,6 +49,8 @@ serve: $(VENV)/server  ## the service on invented hospital visits, with pages, o
 
 clickhouse: $(VENV)/clickhouse  ## the embedded ClickHouse, 600 MB, without which its tests are skipped
 
+# Each process of the tests uses one core; threads of NumPy would wait for each other.
+test test-deep: export OPENBLAS_NUM_THREADS = 1
 test: lint  ## lint, types, import contracts and every test
 	$(BIN)/python -m pytest -n $(WORKERS)
 

@@ -1,4 +1,4 @@
-"""Heavy modules, loaded on first use."""
+"""Heavy modules, loaded on first use, and how many cores they take."""
 
 from __future__ import annotations
 
@@ -23,6 +23,15 @@ def loading() -> Iterator[None]:
     finally:
         if collecting:
             gc.enable()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Let NumPy compute on one core: threads with little to do wait for each other, for seconds on a busy machine."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
 
 
 def load(name: str) -> ModuleType:

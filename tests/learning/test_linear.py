@@ -68,6 +68,7 @@ def test_no_value_of_the_data_is_an_error() -> None:
     assert np.isfinite(linear(epsilon="0.01").fit(nothing, nothing[:, 0]).coef_).all()
     assert np.isfinite(PCA(2, epsilon="0.01", bounds=[(0, 1)] * 3).fit(features).components_).all()
     labels = np.array([None, "x", *[1] * 48], object)
+    labels[2] = np.array([0, 1])
     odd = LogisticRegression(1, bounds=[(0, 1)] * 3).fit(features, labels)
     assert np.isfinite(odd.coef_).all()
 
@@ -89,6 +90,14 @@ def test_parameters_out_of_range_are_free(wrong: dict[str, Any]) -> None:
         linear(**{"budget": budget, **wrong}).fit(*rows(20))
     with pytest.raises(InvalidParameter):
         linear(budget=budget).fit(np.zeros((3, 3)), [1, 2])
+    assert budget.state.spent == 0
+
+
+@pytest.mark.parametrize("components", [0, 4, 1.5, True, "1"])
+def test_a_number_of_components_that_is_none_is_free(components: Any) -> None:
+    budget = LearningBudget(1)
+    with pytest.raises(InvalidParameter):
+        PCA(components, bounds=[(0, 1)] * 3, budget=budget).fit(rows(20)[0])
     assert budget.state.spent == 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -196,3 +197,23 @@ def test_the_budget_outlives_the_process(tmp_path: Path) -> None:
         people = PrivateArrays(*rows(), budget=10, ledger=tmp_path / "ledger.db")
         pate(people, nearest(), PUBLIC[:1] + spent, classes=CLASSES, teachers=4, gamma=2)
         assert people.budget.spent == Fraction(spent)
+
+
+def test_no_people_are_no_error() -> None:
+    """Whether anybody is there is private; a list without entries has no type of its own."""
+    people = PrivateArrays(np.zeros((0, 2)), [], [], budget=30)
+    assert len(pate(people, nearest(), PUBLIC, classes=CLASSES, teachers=3, gamma=1).labels) == 3
+
+
+def test_a_teacher_that_foretells_nothing_is_silent() -> None:
+    from sklearn.linear_model import LinearRegression
+
+    class Lost(LinearRegression):  # type: ignore[misc]  # scikit-learn has no types
+        def predict(self, X: Any) -> Any:  # noqa: N803
+            return np.log(super().predict(X) * np.nan)
+
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        found = teachers.votes(Lost(), *rows(30), np.zeros(30, np.int64), 1, 3, PUBLIC)
+    assert not heard
+    assert found.tolist() == [[1, 0, 0]] * 3

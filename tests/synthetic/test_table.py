@@ -23,7 +23,8 @@ def test_files(tmp_path: Path) -> None:
     assert parquet.read_table(TABLE.save(tmp_path / "a.parquet")).equals(ROWS)
     assert TABLE.save(tmp_path / "a.csv").read_text().splitlines() == ['"county","n"', '"\'=cmd()",1', ",2"]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.csv", "a.parquet"]
-    for name in ("a.xlsx", "nowhere/a.csv"):
+    (tmp_path / "folder.csv").mkdir()
+    for name in ("a.xlsx", "nowhere/a.csv", "folder.csv"):
         with pytest.raises(InvalidParameter):
             TABLE.save(tmp_path / name)
 

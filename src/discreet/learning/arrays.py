@@ -22,6 +22,8 @@ def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
     found = np.asarray(units)
     if found.dtype == object and all(isinstance(one, str) for one in found.ravel()):
         found = found.astype(str)
+    if not found.size:  # of a list without entries NumPy makes floats
+        return found.astype(np.int64)
     if found.dtype.kind not in "iuU":
         raise InvalidParameter("Units are neither whole numbers nor texts.", "Give each person a number.")
     return found
@@ -41,6 +43,30 @@ def numbers(features: npt.ArrayLike) -> npt.NDArray[Any]:
 def names(labels: npt.ArrayLike) -> npt.NDArray[Any]:
     """Labels, each of its own type: NumPy would make texts of all of them where one is a text."""
     return np.asarray(labels, dtype=None if hasattr(labels, "dtype") else object)
+
+
+def cells(rows: Any) -> npt.NDArray[Any]:
+    """Rows (n, d) of values, each of its own type, as with `names`.
+
+    Raises:
+        InvalidParameter: they are no rows of one length.
+    """
+    if hasattr(rows, "to_numpy"):
+        return np.asarray(rows.to_numpy(object))
+    if hasattr(rows, "dtype"):
+        return np.asarray(rows)
+    try:
+        listed = [None if isinstance(row, str | bytes) else list(row) for row in rows]
+        width = {None if row is None else len(row) for row in listed}
+    except TypeError:
+        width = set()
+    if len(width) != 1 or None in width:
+        raise InvalidParameter("The rows are not of one length.", "Give rows (n, d).")
+    found = np.empty((len(listed), len(listed[0] or ())), object)
+    for at, row in enumerate(listed):
+        for place, value in enumerate(row or ()):
+            found[at, place] = value
+    return found
 
 
 class PrivateArrays:

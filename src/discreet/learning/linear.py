@@ -10,13 +10,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin, Transfo
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.errors import InvalidParameter
-from discreet.learning.arrays import names, numbers
+from discreet.learning.arrays import numbers
 from discreet.learning.budget import LearningBudget
 from discreet.learning.centred import Centred, centred
 from discreet.learning.intervals import coefficient_intervals
-from discreet.learning.models.releasing import budget_of, features_of, see_target, wide
+from discreet.learning.models.releasing import budget_of, features_of, places_of, see_target, wide
 from discreet.learning.scores import Line, fitted_line, line_of
 from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
+from discreet.mechanisms.parameters import read_count
 from discreet.rational import Number, epsilon_of
 
 
@@ -160,8 +161,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.see_parameters()
         features = _features(self, X)
         self.bounds_ = wide(self.bounds, features.shape[1])
-        see_target(y)
-        target = np.where(names(y) == self.classes[1], 1.0, -1.0)
+        target = np.where(places_of(y, self.classes, len(features)) == 1, 1.0, -1.0)
         rows = scaled(_beside(features, target), [*self.bounds_, (-1, 1)])
         return self._take(_line(rows, self, f"logistic regression on {features.shape[1]} features"))
 
@@ -248,12 +248,20 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidParameter("The bounds are missing.", "Give bounds=[(0, 120), …].")
         features = _features(self, X)
         count = features.shape[1]
-        if not 1 <= self.n_components <= count:
-            raise InvalidParameter("There are not so many components.", f"Ask for 1 to {count}.")
+        self.see_components(count)
         self.bounds_ = wide(self.bounds, count)
         rows = scaled(features, self.bounds_)
         budget = budget_of(self.budget, self.epsilon)
         return self._axes(centred(rows, epsilon_of(self.epsilon), budget, f"{count} principal components"))
+
+    def see_components(self, count: int) -> None:
+        """See that so many features have so many components.
+
+        Raises:
+            InvalidParameter: they do not.
+        """
+        if read_count(self.n_components, "n_components", f"Ask for 1 to {count}.") > count:
+            raise InvalidParameter("There are not so many components.", f"Ask for 1 to {count}.")
 
     def _axes(self, found: Centred) -> Self:
         people = max(float(found.matrix[0, 0]), 1.0)

@@ -116,8 +116,10 @@ def _named(
     seen: Sequence[int] = np.unique(labels).tolist()
     if len(seen) == 1:
         return nothing + seen[0]
-    try:
-        named = np.asarray(fitted(classifier, features, labels).predict(public), np.int64)
-    except Exception:  # the data of one part may not decide whether there is an answer
-        return nothing
+    with warnings.catch_warnings():  # predictions warn, too
+        warnings.simplefilter("ignore")
+        try:
+            named = np.asarray(fitted(classifier, features, labels).predict(public), np.int64)
+        except Exception:  # the data of one part may not decide whether there is an answer
+            return nothing
     return named if named.shape == nothing.shape and ((named >= 0) & (named < classes)).all() else nothing

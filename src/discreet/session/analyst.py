@@ -201,6 +201,15 @@ class AnalystSession(Session):
             see_ends(self._queries.planned(question), self._queries.catalog.public, question.level)
 
     @asked
+    def try_out_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> None:
+        """The same of several questions that are asked as one, as for `workload`."""
+        from discreet.session.workloads import asked_together
+
+        _, question, _, each = asked_together(self._queries, queries, epsilon, **options)
+        for plan in each:
+            see_ends(plan, self._queries.catalog.public, question.level)
+
+    @asked
     def look_at_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> Look:
         """The same of several questions that are asked as one, as for `workload`."""
         from discreet.session.workloads import asked_together
@@ -211,15 +220,6 @@ class AnalystSession(Session):
         groups = sum(release.cells for release in plan.releases)
         numbers = sum(_numbers(one) for one in each)
         return Look(self._queries.identity(plan), groups, question.loss(plan.delta > 0), numbers)
-
-    @asked
-    def try_out_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> None:
-        """The same of several questions that are asked as one, as for `workload`."""
-        from discreet.session.workloads import asked_together
-
-        _, question, _, each = asked_together(self._queries, queries, epsilon, **options)
-        for plan in each:
-            see_ends(plan, self._queries.catalog.public, question.level)
 
     @asked
     @read_price

@@ -26,11 +26,13 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     """Check that a synthetic table can be written to a path, before anything is charged.
 
     Raises:
-        InvalidParameter: the ending is neither .parquet nor .csv, or the folder is not there.
+        InvalidParameter: the ending is neither .parquet nor .csv, the folder is not there, or the path is one.
     """
     file = Path(path)
     if file.suffix.lower() not in ENDINGS:
         raise InvalidParameter("The name has no ending of a table.", f"End it in {' or '.join(ENDINGS)}.")
+    if file.is_dir():
+        raise InvalidParameter(f"{file} is a folder.", "Give the table another name.")
     if not file.absolute().parent.is_dir():
         raise InvalidParameter(f"There is no folder {file.parent}.", "Make it first.")
     return file

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -57,3 +59,16 @@ def test_categories() -> None:
     assert [one.shape for one in made.feature_log_prob_] == [(3, 2), (3, 2)]
     with pytest.raises(InvalidParameter):
         made.predict([["red"]])
+
+
+@pytest.mark.parametrize("odd", ["x", None, 1.5, [1], {}, 2**70])
+def test_one_odd_value_in_a_list_moves_no_other_row(odd: Any) -> None:
+    """A text would make NumPy read texts everywhere, which are no categories then."""
+    rows: Any = [[1], [2]] * 500
+    rows[3] = [odd]
+    made = CategoricalNB(20, categories=[[1, 2]], classes=(0, 1)).fit(rows, [0, 1] * 500)
+    assert made.predict([[1], [2]]).tolist() == [0, 1]
+    with pytest.raises(InvalidParameter):
+        made.fit([[1], [1, 2]], [0, 1])
+    with pytest.raises(InvalidParameter):
+        made.fit(["1", "2"], [0, 1])

@@ -7,7 +7,8 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from discreet.learning import KMeans
+from discreet.errors import InvalidParameter
+from discreet.learning import KMeans, LearningBudget
 from discreet.learning.models.clusters import MOST_ROUNDS, nearest, rounds_for, spread_out, steps
 from discreet.learning.statistics import STEPS
 
@@ -48,3 +49,10 @@ def test_a_row_moves_its_own_cluster_by_one_at_most() -> None:
     assert places.tolist() == [0, 1]
     added = steps(rows, centres, places, np.array([0.1]))
     assert np.abs(added).max() <= STEPS
+
+
+def test_more_centres_than_memory_are_refused_before_the_charge() -> None:
+    budget = LearningBudget(1)
+    with pytest.raises(InvalidParameter, match="too many"):
+        KMeans(20_000, bounds=(0, 1), rounds=1, budget=budget).fit(np.zeros((5, 1)))
+    assert budget.state.spent == 0

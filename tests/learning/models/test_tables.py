@@ -113,3 +113,14 @@ def test_names_and_labels_are_quoted() -> None:
     assert [literal(one) for one in ("it's", 3, True)] == ["'it''s'", "3", "TRUE"]
     with pytest.raises(InvalidParameter):
         literal(1.5)
+
+
+def test_classes_are_named_once() -> None:
+    table = pa.table({"k": ["a", "b"], "x": [0.0, 1.0]})
+    keys = {"k": ["a", "b"]}
+    with dp.protect(table, privacy_unit="row", bounds={"x": (0, 1)}, keys=keys, budget=1) as session:
+        for classes in (("a", "a"), ("a",), ()):
+            model = GaussianNB(bounds=[(0, 1)], classes=classes)
+            with pytest.raises(InvalidParameter, match="classes"):
+                fit_table(model, session, "data", features=["x"], target="k")
+        assert session.budget.spent == 0

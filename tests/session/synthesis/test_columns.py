@@ -58,6 +58,7 @@ def test_classes() -> None:
         {"columns": ["who"]}, {"columns": ["name"]}, {"columns": ["nobody"]}, {"columns": "age"}, {"columns": []},
         {"columns": ["age", "AGE"]}, {"bins": {"age": 0}}, {"bins": {"age": 257}}, {"bins": {"age": True}},
         {"bins": {"age": [3, 2]}}, {"bins": {"age": ["x"]}}, {"bins": {"nobody": 3}}, {"bins": 5},
+        {"columns": 3}, {"degree": 2.0}, {"workload": 3}, {"workload": [3]}, {"workload": [(3,)]},
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused(more: dict[str, Any]) -> None:
@@ -66,6 +67,24 @@ def test_what_cannot_be_is_refused(more: dict[str, Any]) -> None:
             opened.synthesize(epsilon=1, **more)
         assert caught.value.fix
         assert opened.budget.spent == 0
+
+
+@pytest.mark.parametrize("ends", [(-(2**63), 2**63 - 1), (0, 10**30), (2**63 - 2, 2**63 - 1), (-(10**40), 9)])
+def test_bounds_at_the_ends_of_64_bits(ends: tuple[int, int]) -> None:
+    """An interval that ends behind the greatest number could be drawn from by nobody, after the charge."""
+    table = pa.table({"n": [2**63 - 1, 0] * 50})
+    with dp.protect(table, privacy_unit="row", bounds={"n": ends}, budget=9) as opened:
+        values = opened.synthesize(epsilon=5).values.column("n").to_pylist()
+        assert all(value is None or ends[0] <= value <= ends[1] for value in values)
+        assert opened.synthesize(epsilon=5).replayed
+
+
+def test_bounds_without_a_whole_number() -> None:
+    table = pa.table({"n": [1], "ok": [True]})
+    with dp.protect(table, privacy_unit="row", bounds={"n": ("0.2", "0.7")}, budget=9) as opened:
+        for bins in (None, {"n": 3}):
+            found = synthesis_of(opened, bins=bins)
+            assert list(found.left_out) == ["n"]
 
 
 def test_a_table_without_classes() -> None:

@@ -24,6 +24,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.errors import InvalidParameter
+from discreet.learning.arrays import cells
 from discreet.learning.budget import LearningBudget
 from discreet.learning.models.releasing import budget_of, by_class, grid_of, places_of, released
 from discreet.learning.statistics import STEPS, Bounds, Floats, Integers, read_bounds
@@ -288,7 +289,7 @@ class CategoricalNB(_Bayes):
         """The place of each value among the categories of its feature: int64 (n, d), -1 for none."""
         if not self.categories or not all(len(one) for one in self.categories):
             raise InvalidParameter("The categories are missing.", 'Give categories=[["red", "blue"], …].')
-        rows = X.to_numpy(object) if hasattr(X, "to_numpy") else np.asarray(X)
+        rows = cells(X)
         if rows.ndim != 2 or rows.shape[1] != len(self.categories):
             raise InvalidParameter(
                 "Rows and categories do not fit.", "Give a list of categories for each feature."

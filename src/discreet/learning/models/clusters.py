@@ -33,6 +33,8 @@ from discreet.release.draw import Draw, Use
 MOST_ROUNDS: Final = 6
 REACH: Final = 2.5
 """A row moves its centre by so many spreads at most."""
+MOST_DISTANCES: Final = 1 << 26
+"""Between the coordinates of the first centres, all of which are held at once."""
 ERROR: Final = 0.25
 """Rounds are added as long as the noise on a centre stays below so much of the bounds."""
 
@@ -123,7 +125,7 @@ class KMeans(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[mis
             times = rounds_for(float(loss), count, clusters, width)
         else:
             times = read_count(self.rounds, "rounds", "Give how many rounds there are.")
-        if clusters * times > 1 << 16:
+        if clusters * times > 1 << 16 or clusters**2 * width > MOST_DISTANCES:
             raise InvalidParameter("There are too many centres and rounds.", "Ask for fewer.")
         share = loss / (times + 1)
         first = CubeVector(2 * STEPS / share, 2 * STEPS, 2 * width)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from sklearn.base import clone, is_classifier, is_regressor
 
 from discreet.errors import InvalidParameter
-from discreet.learning.arrays import numbers
+from discreet.learning.arrays import cells, names, numbers
 from discreet.learning.budget import LearningBudget
 from discreet.learning.models.releasing import budget_of, released, wide
 from discreet.learning.statistics import Floats, read_bounds
@@ -89,10 +89,10 @@ def cross_validate(
     if not isinstance(budget, LearningBudget):
         raise InvalidParameter("The model has no budget.", "Give it budget=LearningBudget(10).")
     budget = budget_of(budget, epsilon)
-    parts, rows, labels = read_count(folds, "folds", "Give how many folds there are."), _rows(X), _rows(y)
+    parts = read_count(folds, "folds", "Give how many folds there are.")
+    rows, labels = _features(model, X), _labels(model, y)
     if parts < 2 or len(rows) < parts or len(rows) != len(labels):
         raise InvalidParameter("Rows and folds do not fit.", "Give labels for all rows, and 2 folds or more.")
-    rows = _inside(model, rows)
     own, judged = epsilon_of(model.epsilon), epsilon_of(epsilon)
     _see_room(budget, parts * own + judged)
     judge = losses or _default(model)
@@ -116,13 +116,6 @@ def cross_validate(
         noise.half_width() / GRID / len(rows),
         parts * own + judged,
     )
-
-
-def _rows(given: npt.ArrayLike) -> npt.NDArray[Any]:
-    found = given.to_numpy() if hasattr(given, "to_numpy") else np.asarray(given)
-    if found.ndim == 0:
-        raise InvalidParameter("Rows are missing.", "Give an array with a row for each person.")
-    return found
 
 
 def _see_room(budget: LearningBudget, wanted: Fraction) -> None:
@@ -152,16 +145,24 @@ def _differ(first: Any, second: Any) -> float:
         return 1.0
 
 
-def _inside(model: Any, rows: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _features(model: Any, given: npt.ArrayLike) -> npt.NDArray[Any]:
     """Features as fits read them: NaN is the middle of the bounds, others are clamped. No value is an error."""
     bounds = getattr(model, "bounds", None)
     if bounds is None:
-        return rows
-    found = numbers(rows)
-    ends = read_bounds(wide(bounds, found.shape[-1]))
-    if found.ndim != 2 or found.shape[1] != len(ends):
+        return cells(given)
+    found = numbers(given)
+    if found.ndim != 2:
+        raise InvalidParameter("Rows are missing.", "Give an array with a row for each person.")
+    ends = read_bounds(wide(bounds, found.shape[1]))
+    if found.shape[1] != len(ends):
         raise InvalidParameter("The bounds do not fit.", "Give (least, greatest) for each feature.")
     return np.clip(np.where(np.isnan(found), ends.mean(axis=1), found), ends[:, 0], ends[:, 1])
+
+
+def _labels(model: Any, given: npt.ArrayLike) -> npt.NDArray[Any]:
+    """Labels or targets (n,) as fits read them: none decides how another is read."""
+    found = numbers(given) if is_regressor(model) else names(given)
+    return found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else np.atleast_1d(found)
 
 
 def _cut(found: npt.ArrayLike | Sequence[Any], rows: int) -> Floats:

@@ -78,8 +78,7 @@ def fit_table(
     if isinstance(model, GaussianNB):
         _naive(model, session, table, columns, str(target))
     elif isinstance(model, PCA):
-        if not 1 <= model.n_components <= len(features):
-            raise InvalidParameter("There are not so many components.", f"Ask for 1 to {len(features)}.")
+        model.see_components(len(features))
         model._axes(_moments(session, table, columns, model.epsilon))
     elif isinstance(model, LinearRegression):
         ends = read_bounds([model.target_bounds or (0, 0)])[0]
@@ -136,9 +135,13 @@ def _moments(session: Session, table: str, columns: Sequence[str], epsilon: Any)
 
 def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[str], target: str) -> None:
     """Naive Bayes from the sums of each class."""
-    if model.classes is None or len(model.classes) < 2:
-        raise InvalidParameter("The classes are missing.", "Give classes=(0, 1), keys of the policy.")
-    listed = ", ".join(literal(one) for one in model.classes)
+    classes = list(model.classes or ())
+    named = [literal(one) for one in classes]
+    if len(named) < 2 or len(set(named)) < len(named):
+        raise InvalidParameter(
+            "The classes are missing, or one is there twice.", "Give classes=(0, 1), keys of the policy."
+        )
+    listed = ", ".join(named)
     sums = [f"SUM({one}) AS s{at}" for at, one in enumerate(columns)]
     sums += [f"SUM({one} * {one}) AS q{at}" for at, one in enumerate(columns)]
     label = quoted_name(target)
@@ -150,7 +153,7 @@ def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[st
     frame = answer.to_pandas()
     rows = {label: row for label, (_, row) in zip(frame["label"].tolist(), frame.iterrows(), strict=True)}
     found = []
-    for one in model.classes:
+    for one in classes:
         row = rows.get(one)
         if row is None:  # it is no key of the policy: nobody has it
             found.append([0.0] * (2 * len(columns) + 1))
@@ -161,6 +164,6 @@ def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[st
     numbers = ["n", *(f"{kind}{at}" for kind in "sq" for at in range(len(columns)))]
     widths = [float((frame[f"{one}_high"] - frame[f"{one}_low"]).mean()) / 2 for one in numbers]
     error = math.sqrt(2) * max(widths) / math.log(1 / (1 - answer.confidence))
-    model.classes_ = np.array(model.classes)
+    model.classes_ = np.array(classes)
     total = max(sum(row[0] for row in found), 1.0)
     model._learn(np.array(found), error, round(total))

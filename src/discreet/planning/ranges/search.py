@@ -13,6 +13,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from discreet.imports import one_thread
 from discreet.planning.ranges.factors import UNITS, Factors, error, single
 from discreet.planning.ranges.families import Family, Frame
 
@@ -47,9 +48,9 @@ def factors(size: int, families: tuple[Family, ...]) -> Factors | None:
     """
     if not families or not LEAST <= size <= MOST:
         return None
-    search = _Search(size, families)
-    found = search.best()
-    return found if error(found, families) * GAIN < error(single(size), families) else None
+    with one_thread():
+        found = _Search(size, families).best()
+        return found if error(found, families) * GAIN < error(single(size), families) else None
 
 
 class _Search:

@@ -30,6 +30,7 @@ BINS: Final = 16
 MOST_BINS: Final = 256
 MOST_VALUES: Final = 10_000
 """More keys of one column are not taken."""
+MOST_INTEGER: Final = (1 << 63) - 1
 _EPOCH: Final = dt.datetime(1970, 1, 1)
 _MICROSECOND: Final = dt.timedelta(microseconds=1)
 
@@ -93,8 +94,8 @@ def _one(table: PrivateTable, name: object) -> str:
 
 
 def _folded(table: PrivateTable, names: Sequence[str] | None) -> list[str]:
-    if isinstance(names, str):
-        raise InvalidParameter("columns is one text.", 'Write columns=["age", "county"].')
+    if names is not None and (isinstance(names, str) or not isinstance(names, Sequence)):
+        raise InvalidParameter("columns is no list of names.", 'Write columns=["age", "county"].')
     found = [_one(table, name) for name in names or ()]
     if len(set(found)) < len(found) or names == []:
         raise InvalidParameter("No column is named, or one twice.", "Name each once.")
@@ -111,6 +112,8 @@ def _planned(
     if column.type is Type.OTHER or span.items is not None:
         return "its type has no classes", None
     whole = column.type is Type.INTEGER and span.lo is not None and span.hi is not None
+    if whole and not _inside(span.lo, 1) <= _inside(span.hi, -1):  # type: ignore[arg-type]
+        return "no whole number of 64 bits lies within its bounds", None
     few = whole and bins is None and span.hi - span.lo < BINS  # type: ignore[operator]
     if span.domain is not None or few:
         if span.domain is not None and len(span.domain) > MOST_VALUES:
@@ -154,8 +157,16 @@ def _edges(column: PrivateColumn, lo: Fraction, hi: Fraction, bins: Any) -> tupl
     if column.type is Type.FLOAT:
         return tuple(dict.fromkeys(map(float, (lo, *inner, hi))))
     # The units of a span: integers, days, or microseconds; the first and the last value lie in it.
-    whole = (math.ceil(lo), *map(math.ceil, inner), math.floor(hi) + 1)
+    ends = (_inside(lo, 1), min(_inside(hi, -1) + 1, MOST_INTEGER))
+    whole = (ends[0], *map(math.ceil, inner), ends[1])
     return tuple(sorted({min(max(end, whole[0]), whole[-1]) for end in whole}))
+
+
+def _inside(end: Fraction, way: int) -> int:
+    """The first whole number of 64 bits from the least bound on (1), or before the greatest one (-1)."""
+    if way > 0:
+        return max(math.ceil(end), -MOST_INTEGER - 1)
+    return min(math.floor(end), MOST_INTEGER)
 
 
 def _bad_bins(column: PrivateColumn) -> InvalidParameter:

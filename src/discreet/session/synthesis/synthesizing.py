@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import InvalidParameter, QueryRefused
@@ -134,20 +134,20 @@ def _mapping(bins: object) -> dict[str, Any]:
     return dict(bins or {})
 
 
-def _weights(
-    axes: Sequence[Axis], degree: object, workload: Sequence[Sequence[str]] | None
-) -> dict[tuple[int, ...], int]:
+def _weights(axes: Sequence[Axis], degree: object, workload: Any) -> dict[tuple[int, ...], int]:
     """The marginals of two columns or more that matter, each with the weight 1."""
-    if degree not in DEGREES or isinstance(degree, bool):
+    if isinstance(degree, bool) or not isinstance(degree, int) or degree not in DEGREES:
         raise InvalidParameter("degree is not 1, 2 or 3.", "Write degree=2.")
-    assert isinstance(degree, int)
     if workload is None:
         every = (itertools.combinations(range(len(axes)), size) for size in range(2, degree + 1))
         return dict.fromkeys(itertools.chain.from_iterable(every), 1)
     place = {axis.name.lower(): at for at, axis in enumerate(axes)}
     found: dict[tuple[int, ...], int] = {}
+    if isinstance(workload, str) or not isinstance(workload, Iterable):
+        raise InvalidParameter("workload is no list of columns.", 'Write workload=[("age", "county")].')
     for names in workload:
-        if isinstance(names, str) or not all(str(name).lower() in place for name in names):
+        named = isinstance(names, Iterable) and not isinstance(names, str)
+        if not named or not all(isinstance(name, str) and name.lower() in place for name in names):
             raise InvalidParameter(
                 "The workload names a column that is not taken.", 'Write workload=[("age", "county")].'
             )

@@ -10,6 +10,7 @@ import pyarrow.ipc
 
 from discreet.errors import StreamError
 from discreet.streams.feeds.place import Place, more
+from discreet.streams.feeds.sound import sound
 
 _MAGIC: Final = b"ARROW1\0\0"
 _MARK: Final = b"\xff\xff\xff\xff"
@@ -65,8 +66,7 @@ class ArrowFeed(Place):
                 found = pa.ipc.open_stream(self._head + text).read_all()
             else:
                 found = pa.Table.from_batches([pa.ipc.read_record_batch(message, self._schema)])
-            kept = found.select([name for name in self._needed if name in found.column_names])
-            kept.validate(full=True)  # offsets of a damaged batch would lead anywhere
+            kept = sound(found.select([name for name in self._needed if name in found.column_names]))
         except (pa.ArrowException, OSError, KeyError, UnicodeError):
             raise _broken("has a batch that cannot be read") from None
         return kept

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from discreet.errors import StreamError
 from discreet.streams.feeds.place import Place
+from discreet.streams.feeds.sound import sound
 
 _ROWS: Final = 1 << 17
 
@@ -65,9 +66,7 @@ class ParquetFeed(Place):
             file = pq.ParquetFile(pa.BufferReader(text))
             names = [name for name in self._needed if name in file.schema_arrow.names]
             for batch in file.iter_batches(_ROWS, columns=names, use_threads=False):
-                table = pa.Table.from_batches([batch])
-                table.validate(full=True)
-                yield table
+                yield sound(pa.Table.from_batches([batch]))
         except (pa.ArrowException, OSError):
             raise StreamError("A file is no Parquet.", "Give Parquet, or name another --format.") from None
 

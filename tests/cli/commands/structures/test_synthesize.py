@@ -29,6 +29,7 @@ def test_rows_and_report(tmp_path: Path, run: Run, monkeypatch: object) -> None:
     assert run("synthesize", str(policy), "-e", "0.6").exit_code == 3
     for bad in (
         ("--bins", "age=x"),
+        ("--bins", f"age={'9' * 5000}"),
         ("-o", "rows.doc"),
         ("--report", "r.doc"),
         ("-p", "other.toml"),
