@@ -13,7 +13,7 @@ import pytest
 
 from tests.test_readme import ROOT
 
-KILLS = int(os.environ.get("DISCREET_STREAM_KILLS", "36"))
+KILLS = int(os.environ.get("DISCREET_STREAM_KILLS", "18"))
 """500 in a deep run."""
 
 
