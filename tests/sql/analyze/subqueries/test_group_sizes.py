@@ -155,6 +155,17 @@ def test_other_questions_of_unknown_groups_are_refused(sql: str) -> None:
         assert session.budget.spent == 0
 
 
+def test_a_refusal_names_the_key_as_it_was_written() -> None:
+    table = people().append_column("x", pa.array([0.5] * 300))
+    with dp.protect(table, privacy_unit="id", max_rows=2, budget=1) as session:
+        for counted in ("COUNT(*)", "COUNT(DISTINCT id)"):
+            sql = f"SELECT COUNT(*) FROM (SELECT x, hla FROM data GROUP BY x, hla HAVING {counted} = 1)"
+            with pytest.raises(QueryRefused) as refused:
+                session.sql(sql, epsilon=1)
+            assert "round(x * 100)" in refused.value.fix
+            assert refused.value.line
+
+
 def test_the_unique_people_of_a_thousand() -> None:
     """Two hundred answers of 95 % hold at least 160 times: 30 fewer than expected, with chance below 1e-12."""
     values = [f"A{at}" if at < 60 else f"B{at % 40}" for at in range(1000)]

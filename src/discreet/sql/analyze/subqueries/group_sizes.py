@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.sql.algebra.public_groups import public_groups
-from discreet.sql.analyze.aggregates.distinct_values import CountOfGroups
+from discreet.sql.analyze.aggregates.distinct_values import CountOfGroups, as_one_value
 from discreet.sql.analyze.scope_tree import ReleaseScope, Scope
 from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, is_aggregate, unaliased
 from discreet.sql.syntax.parse import output_name
@@ -55,6 +55,9 @@ class AskedSizes:
 
         Args:
             scope: of `groups`.
+
+        Raises:
+            QueryRefused: the keys cannot be told apart in the same way on all engines.
         """
         if not isinstance(scope, ReleaseScope) or not scope.groups:
             return None
@@ -65,6 +68,7 @@ class AskedSizes:
         public = {at for one in public_groups(scope.from_clause.rows.relation, keys) for at in one.at}
         if len(public) == len(keys):
             return None
+        as_one_value([node.copy() for node in scope.groups], binder)  # refuses by the names in the text
         named = [node.copy() for node in scope.groups]
         out = exp.Select()
         for part in ("from_", "joins", "where"):
