@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -190,12 +191,13 @@ def question_of(
 ) -> str:
     """The question of labels, as the ledger knows it: everything that they depend on but the private rows."""
     kind = type(classifier)
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # else the text of a long array leaves out most
+        parameters = repr(sorted((name, repr(value)) for name, value in classifier.get_params().items()))
     parts = [
         "pate",
         version,
         f"{kind.__module__}.{kind.__qualname__}",
-        # The text of a classifier leaves out long parameters.
-        repr(sorted((name, repr(value)) for name, value in classifier.get_params().items())),
+        parameters,  # the text of a classifier itself leaves out long ones
         repr(list(classes)),
         str(teachers),
         str(noise),
