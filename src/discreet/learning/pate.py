@@ -191,7 +191,8 @@ def question_of(
 ) -> str:
     """The question of labels, as the ledger knows it: everything that they depend on but the private rows."""
     kind = type(classifier)
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):  # else the text of a long array leaves out most
+    # By default the text of a long array leaves out most of it.
+    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
         parameters = repr(sorted((name, repr(value)) for name, value in classifier.get_params().items()))
     parts = [
         "pate",
