@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.duckdb.connection import connect, make_total
-from discreet.engines.schema import LIST_OF, Type
+from discreet.engines.schema import LIST_OF, Type, arrow_type
 from discreet.sql.algebra.catalog import scan_of
-from discreet.sql.algebra.keys import arrow_type
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Expression, leaves, spell
 from discreet.sql.expressions.span import BOOLEANS, Span, number

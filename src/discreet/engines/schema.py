@@ -5,9 +5,12 @@ from __future__ import annotations
 import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.identity import Identity, NoIdentity
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 class Type(enum.Enum):
@@ -50,6 +53,20 @@ _ITEMS = {
 }  # fmt: skip
 LIST_OF = {item: kind for kind, item in _ITEMS.items()}
 """The type of a list by that of its items."""
+
+
+def arrow_type(kind: Type) -> pa.DataType:
+    """The Arrow type of a logical type of single values but OTHER."""
+    import pyarrow as pa
+
+    return {
+        Type.INTEGER: pa.int64(),
+        Type.FLOAT: pa.float64(),
+        Type.BOOLEAN: pa.bool_(),
+        Type.TEXT: pa.string(),
+        Type.DATE: pa.date32(),
+        Type.TIMESTAMP: pa.timestamp("us"),
+    }[kind]
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.engines.schema import Type
+from discreet.engines.schema import Type, arrow_type
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -56,7 +56,7 @@ class Axis:
 
         missing = numbers >= self.classes
         inside = np.minimum(numbers, self.classes - 1)
-        kind = _arrow(self.type)
+        kind = arrow_type(self.type)
         if self.values:
             listed = pa.array([*self.values, None], kind)
             return listed.take(pa.array(np.where(missing, self.classes, inside)))
@@ -79,16 +79,3 @@ def table_of(axes: Sequence[Axis], rows: Integers, random: np.random.Generator) 
     import pyarrow as pa
 
     return pa.table({axis.name: axis.column(rows[:, at], random) for at, axis in enumerate(axes)})
-
-
-def _arrow(kind: Type) -> pa.DataType:
-    import pyarrow as pa
-
-    return {
-        Type.INTEGER: pa.int64(),
-        Type.FLOAT: pa.float64(),
-        Type.BOOLEAN: pa.bool_(),
-        Type.TEXT: pa.string(),
-        Type.DATE: pa.date32(),
-        Type.TIMESTAMP: pa.timestamp("us"),
-    }[kind]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet import arrow
-from discreet.engines.schema import Type
+from discreet.engines.schema import Type, arrow_type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.canonical import distinct
@@ -79,20 +79,6 @@ class Key:
         first = int(self.values[0])  # type: ignore[arg-type]
         consecutive = all(value == first + index for index, value in enumerate(self.values))
         return (first, len(self.values)) if consecutive else None
-
-
-def arrow_type(kind: Type) -> pa.DataType:
-    """The Arrow type of a logical type."""
-    import pyarrow as pa
-
-    return {
-        Type.INTEGER: pa.int64(),
-        Type.FLOAT: pa.float64(),
-        Type.BOOLEAN: pa.bool_(),
-        Type.TEXT: pa.string(),
-        Type.DATE: pa.date32(),
-        Type.TIMESTAMP: pa.timestamp("us"),
-    }[kind]
 
 
 @lru_cache(maxsize=256)

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 from discreet import far
 from discreet.engines.duckdb.sources.total import in_microseconds
-from discreet.engines.schema import Type
-from discreet.sql.algebra.keys import arrow_type
+from discreet.engines.schema import Type, arrow_type
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span, number, of_values
 

@@ -17,10 +17,10 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from discreet.engines.schema import Type
+from discreet.engines.schema import Type, arrow_type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, Joined
-from discreet.sql.algebra.keys import MAX_EVALUATED, arrow_type, column_values, public_values
+from discreet.sql.algebra.keys import MAX_EVALUATED, column_values, public_values
 from discreet.sql.algebra.multiplicity import most_alike
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
 from discreet.sql.algebra.null_groups import has_null_group

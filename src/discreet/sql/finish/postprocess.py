@@ -13,9 +13,9 @@ from sqlglot import exp
 from discreet import arrow
 from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
+from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.release.noisy_schema import CELL, aggregate_name, key_name
-from discreet.sql.algebra import keys as ks
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.finish.sharper import sharper_ends
@@ -366,7 +366,7 @@ def schema_of(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema:
     for release in imagined(plan).releases:
         row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
         for index, key in enumerate(release.keys):
-            row[key_name(index)] = arrow.listed(key.values[:1], ks.arrow_type(key.expression.type))
+            row[key_name(index)] = arrow.listed(key.values[:1], arrow_type(key.expression.type))
         for index, aggregate in enumerate(release.aggregates):
             row[aggregate_name(index)] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
         tables[release.name] = pa.table(row)

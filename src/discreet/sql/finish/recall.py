@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.engines.sandbox import Sandbox
+from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.narrowing import conjuncts
@@ -276,7 +277,7 @@ def _of_null(expressions: Iterable[Expression], key: ks.Key, name: str) -> list[
     """Some expressions of one key, where it is NULL."""
     import pyarrow as pa
 
-    table = pa.table({name: pa.nulls(1, ks.arrow_type(key.expression.type))})
+    table = pa.table({name: pa.nulls(1, arrow_type(key.expression.type))})
     items = ", ".join(f"{spell(one, DUCKDB)} AS v{at}" for at, one in enumerate(expressions))
     with Sandbox({"source": table}) as sandbox:
         return list(sandbox.run(f"SELECT {items} FROM source").to_pylist()[0].values())
@@ -308,7 +309,7 @@ def _numbered(
     else:
         numbers = {values: number for number, values in enumerate(zip(*asked, strict=True))}
         own = [
-            found.column(f"v{number}").cast(ks.arrow_type(key.expression.type)).to_pylist()
+            found.column(f"v{number}").cast(arrow_type(key.expression.type)).to_pylist()
             for number, key in enumerate(release.keys)
         ]
         place[at] = [numbers.get(values, -1) for values in zip(*own, strict=True)]

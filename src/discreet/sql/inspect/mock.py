@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.engines.schema import ColumnSchema, TableSchema, Type
+from discreet.engines.schema import ColumnSchema, TableSchema, Type, arrow_type
 from discreet.policy import Policy
 from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
 from discreet.sql.expressions.expression import Column
@@ -179,11 +179,4 @@ def physical(column: ColumnSchema) -> pa.DataType:
         return (unsigned if column.lo == 0 else signed).get(column.hi or 0, pa.int64())
     if column.type.item is not None:
         return pa.list_(physical(replace(column, type=column.type.item)))
-    return {
-        Type.FLOAT: pa.float64(),
-        Type.BOOLEAN: pa.bool_(),
-        Type.TEXT: pa.string(),
-        Type.DATE: pa.date32(),
-        Type.TIMESTAMP: pa.timestamp("us"),
-        Type.OTHER: pa.binary(),
-    }[column.type]
+    return pa.binary() if column.type is Type.OTHER else arrow_type(column.type)

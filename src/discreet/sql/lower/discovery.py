@@ -10,7 +10,7 @@ import numpy as np
 
 from discreet import arrow, far
 from discreet.engines.engine import NO_TABLES, Engine
-from discreet.engines.schema import Type
+from discreet.engines.schema import Type, arrow_type
 from discreet.release.draw import Draw
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.released import filled
@@ -71,4 +71,4 @@ def found_values(release: PlannedRelease, table: pa.Table) -> Iterator[tuple[Any
     unlisted = [key for key in release.keys if not key.public]
     for column, key in zip(table.itercolumns(), unlisted, strict=True):
         moment = key.expression.type in (Type.DATE, Type.TIMESTAMP)
-        yield tuple(far.values(column.cast(ks.arrow_type(key.expression.type)) if moment else column))
+        yield tuple(far.values(column.cast(arrow_type(key.expression.type)) if moment else column))

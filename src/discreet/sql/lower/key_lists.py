@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from discreet import arrow
-from discreet.engines.schema import Type
-from discreet.sql.algebra.keys import Key, arrow_type
+from discreet.engines.schema import Type, arrow_type
+from discreet.sql.algebra.keys import Key
 
 if TYPE_CHECKING:
     import pyarrow as pa

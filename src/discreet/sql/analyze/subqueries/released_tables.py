@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.engines.sandbox import Sandbox
-from discreet.engines.schema import Type
+from discreet.engines.schema import Type, arrow_type
 from discreet.release.noisy_schema import (
     CELL,
     aggregate_name,
@@ -23,7 +23,6 @@ from discreet.release.noisy_schema import (
     key_name,
     key_number,
 )
-from discreet.sql.algebra.keys import arrow_type
 from discreet.sql.algebra.public_data import arrow_kind
 from discreet.sql.algebra.released import ReleasedTable, given_name
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
