@@ -153,27 +153,33 @@ def test_a_loss_for_rows_says_nothing_of_people(tmp_path: Path) -> None:
 class Fails:
     """A classifier that fails where it sees one row."""
 
+    def __init__(self, kind: type[BaseException] = ValueError) -> None:
+        self.kind = kind
+
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        return {}
+        return {"kind": self.kind}
 
     def fit(self, features: Any, labels: Any) -> Fails:
-        raise ValueError(f"a message with {features[0][0]}")
+        raise self.kind(f"a message with {features[0][0]}")
 
     def predict(self, features: Any) -> Any:
         raise AssertionError
 
 
-def test_a_teacher_that_fails_votes_for_the_first_class() -> None:
+@pytest.mark.parametrize("kind", [ValueError, SystemExit])
+def test_a_teacher_that_fails_votes_for_the_first_class(kind: type[BaseException]) -> None:
     people = PrivateArrays(*rows(), budget=100)
-    named = pate(people, Fails(), PUBLIC, classes=CLASSES, teachers=20, gamma=2)
+    named = pate(people, Fails(kind), PUBLIC, classes=CLASSES, teachers=20, gamma=2)
     assert named.labels.tolist() == [0, 0, 0]
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"public": [[0.0]]}, {"public": [[0.0, np.nan]]}, {"public": np.zeros((0, 2))}, {"classes": [1]},
-        {"classes": [1, 1]}, {"teachers": 0}, {"gamma": 0}, {"gamma": "x"}, {"classifier": "forest"},
+        {"public": [[0.0]]}, {"public": [[0.0, np.nan]]}, {"public": np.zeros((0, 2))}, {"public": None},
+        {"public": [["a", "b"]]}, {"public": [[0.0], [0.0, 1.0]]}, {"public": [[0j, 1j]]},
+        {"classes": [1]}, {"classes": [1, 1]}, {"classes": None}, {"classes": [[0], [1]]},
+        {"teachers": 0}, {"gamma": 0}, {"gamma": "x"}, {"classifier": "forest"},
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_free(wrong: dict[str, Any]) -> None:

@@ -19,8 +19,8 @@ import numpy.typing as npt
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
-from discreet.learning.pate import places_of, question_of, see_fitting
-from discreet.learning.teachers import Progress, fitted, see_classifier, votes
+from discreet.learning.poll import Poll
+from discreet.learning.teachers import Progress, fitted
 from discreet.ledger import Loss
 from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.noisy_labels import ConfidentLabels
@@ -112,47 +112,33 @@ def gnmax(
         >>> named.labels.tolist()[::2], str(named.loss)
         ([0, 1], 'epsilon 9, delta 1e-05')
     """
-    rows = np.asarray(public)
-    see_classifier(classifier)
-    see_fitting(people, rows, classes)
-    count = read_count(teachers, "teachers", "Give how many teachers there are.")
+    poll = Poll.read(people, classifier, public, classes, teachers, jobs, progress)
+    rows, count = len(poll.rows), poll.teachers
     share = None if threshold is None else decimal(threshold, "threshold")
     if share is not None and not 0 < share < 1:
         raise InvalidParameter(
             "threshold is outside 0 to 1.", 'Give the share that must agree, such as "0.6".'
         )
     loss = Loss(epsilon_of(epsilon), decimal(delta, "delta"))
-    ballot = _ballot(ZCDP.bought(loss), len(rows), answers, share, count)
-    places = places_of(people.labels, classes)
+    ballot = _ballot(ZCDP.bought(loss), rows, answers, share, count)
 
     def compute(draw: Draw) -> npt.NDArray[np.int64]:
-        cast = votes(
-            classifier,
-            people.features,
-            places,
-            people.parts(count),
-            count,
-            len(classes),
-            rows,
-            jobs,
-            progress,
-        )
-        named: npt.NDArray[np.int64] = draw("labels", cast)
+        named: npt.NDArray[np.int64] = draw("labels", poll.votes())
         return named
 
     def answered(named: Sequence[int]) -> AgreedLabels:
         given = np.array([None if at < 0 else classes[at] for at in named], object)
         return AgreedLabels(given, np.array(named) >= 0, math.sqrt(ballot.variance), count, loss)
 
-    words = f"{ballot.answers:,} of {len(rows):,} labels by {count:,} teachers"
+    words = f"{ballot.answers:,} of {rows:,} labels by {count:,} teachers"
     plan: ReleasePlan[npt.NDArray[np.int64], AgreedLabels] = ReleasePlan(
-        question=question_of(people.version, rows, classifier, classes, count, f"{ballot} {loss!r}"),
+        question=poll.question(f"{ballot} {loss!r}"),
         words=f"PATE: {words}",
         loss=loss,
-        uses={"labels": Use(ballot, people.neighbours, len(rows) * len(classes))},
+        uses={"labels": Use(ballot, people.neighbours, poll.cells)},
         compute=compute,
         answer=lambda named: (answered(named.tolist()), json.dumps(named.tolist()).encode()),
-        size=8 * len(rows),
+        size=8 * rows,
         replay=lambda kept: answered(json.loads(kept)),
     )
     return gate.release(plan, people.ledger, people.account)

@@ -7,9 +7,7 @@ be published, and asked as often as anybody likes.
 
 from __future__ import annotations
 
-import hashlib
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,13 +16,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.moments import data_independent
-from discreet.learning.teachers import Progress, fitted, see_classifier, votes
+from discreet.learning.poll import Poll
+from discreet.learning.teachers import Progress, fitted
 from discreet.ledger import Loss
 from discreet.mechanisms.numeric.vote_loss import ToldLoss, VoteLoss
-from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.noisy_labels import NoisyLabels
 from discreet.rational import Number, decimal, epsilon_of
 from discreet.release import gate
@@ -103,40 +100,25 @@ def pate(
         >>> named.labels.tolist(), named.epsilon
         ([0, 1], Fraction(8, 1))
     """
-    rows, rate = np.asarray(public), decimal(gamma, "gamma")
-    see_classifier(classifier)
-    see_fitting(people, rows, classes)
-    count = read_count(teachers, "teachers", "Give how many teachers there are.")
-    noise = NoisyLabels(epsilon_of(2 * rate), len(rows))
-    teller = None if tell is None else VoteLoss(tell, rate, len(rows), count, delta)
-    places = places_of(people.labels, classes)
-    uses = {"labels": Use(noise, people.neighbours, len(rows) * len(classes))}
+    poll = Poll.read(people, classifier, public, classes, teachers, jobs, progress)
+    rows, count, rate = len(poll.rows), poll.teachers, decimal(gamma, "gamma")
+    noise = NoisyLabels(epsilon_of(2 * rate), rows)
+    teller = None if tell is None else VoteLoss(tell, rate, rows, count, delta)
+    uses = {"labels": Use(noise, people.neighbours, poll.cells)}
     if teller is not None:
-        uses["loss"] = Use(teller, people.neighbours, len(rows) * len(classes))
+        uses["loss"] = Use(teller, people.neighbours, poll.cells)
 
     def compute(draw: Draw) -> list[npt.NDArray[np.int64]]:
-        ballot = votes(
-            classifier,
-            people.features,
-            places,
-            people.parts(count),
-            count,
-            len(classes),
-            rows,
-            jobs,
-            progress,
-        )
+        ballot = poll.votes()
         return [draw(use, ballot) for use in uses]
 
     def answered(named: Sequence[int], told: Sequence[int] = ()) -> Labels:
-        by_votes = None if teller is None else teller.told(told, data_independent(rate, len(rows), delta))
+        by_votes = None if teller is None else teller.told(told, data_independent(rate, rows, delta))
         return Labels(np.array([classes[at] for at in named]), rate, count, noise.loss, by_votes)
 
     plan: ReleasePlan[list[npt.NDArray[np.int64]], Labels] = ReleasePlan(
-        question=question_of(
-            people.version, rows, classifier, classes, count, (rate, teller) if teller else rate
-        ),
-        words=f"PATE: {len(rows):,} labels by {count:,} teachers",
+        question=poll.question((rate, teller) if teller else rate),
+        words=f"PATE: {rows:,} labels by {count:,} teachers",
         loss=Loss(noise.loss + (0 if teller is None else teller.loss)),
         uses=uses,
         compute=compute,
@@ -144,67 +126,7 @@ def pate(
             answered(*(one.tolist() for one in noisy)),
             json.dumps([one.tolist() for one in noisy]).encode(),
         ),
-        size=8 * len(rows),
+        size=8 * rows,
         replay=lambda kept: answered(*json.loads(kept)),
     )
     return gate.release(plan, people.ledger, people.account)
-
-
-def places_of(labels: npt.NDArray[Any], classes: Sequence[Any]) -> npt.NDArray[np.int64]:
-    """The place of each label among the classes, by itself; -1 of one that is none of them, of any type."""
-    place_of = {name: place for place, name in enumerate(classes)}
-
-    def place(label: Any) -> int:
-        try:
-            return place_of.get(label, -1)
-        except Exception:  # it has no hash
-            return -1
-
-    return np.array([place(label) for label in labels.tolist()], np.int64)
-
-
-def see_fitting(people: PrivateArrays, rows: npt.NDArray[Any], classes: Sequence[Any]) -> None:
-    """See that public rows and classes fit.
-
-    Raises:
-        InvalidParameter: they do not.
-    """
-    if rows.ndim != 2 or rows.shape[1] != people.features.shape[1] or not len(rows):
-        raise InvalidParameter(
-            "The public rows do not fit the private ones.", "Give rows with the same features."
-        )
-    if not np.isfinite(rows).all():
-        raise InvalidParameter(
-            "A public row has a number that is not finite.", "Leave it out, or fill it in."
-        )
-    if len(classes) < 2 or len(set(classes)) < len(classes):
-        raise InvalidParameter("There are fewer than two classes, or one twice.", "Give classes=[0, 1].")
-
-
-def question_of(
-    version: str,
-    rows: npt.NDArray[Any],
-    classifier: Any,
-    classes: Sequence[Any],
-    teachers: int,
-    noise: object,
-) -> str:
-    """The question of labels, as the ledger knows it: everything that they depend on but the private rows."""
-    kind = type(classifier)
-    # By default the text of a long array leaves out most of it.
-    with np.printoptions(threshold=sys.maxsize, floatmode="unique"):
-        parameters = repr(sorted((name, repr(value)) for name, value in classifier.get_params().items()))
-    parts = [
-        "pate",
-        version,
-        f"{kind.__module__}.{kind.__qualname__}",
-        parameters,  # the text of a classifier itself leaves out long ones
-        repr(list(classes)),
-        str(teachers),
-        str(noise),
-        str(rows.dtype),
-        str(rows.shape),
-    ]
-    said = hashlib.sha256(json.dumps(parts).encode())
-    said.update(np.ascontiguousarray(rows).tobytes())
-    return said.hexdigest()

@@ -120,6 +120,6 @@ def _named(
         warnings.simplefilter("ignore")
         try:
             named = np.asarray(fitted(classifier, features, labels).predict(public), np.int64)
-        except Exception:  # the data of one part may not decide whether there is an answer
+        except (Exception, SystemExit):  # the data of one part may not decide whether there is an answer
             return nothing
     return named if named.shape == nothing.shape and ((named >= 0) & (named < classes)).all() else nothing
