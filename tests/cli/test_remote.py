@@ -57,3 +57,20 @@ def test_errors_have_the_exit_codes_of_data_at_hand(service: Service, run: Run) 
     assert run("query", "--dataset", "hospital", COUNT, "--epsilon", "1").exit_code == 2
     assert run("query", "--server", "http://stats.example.org", COUNT, "--epsilon", "1").exit_code == 2
     assert run("query", "--server", "http://127.0.0.1:1", COUNT, "--epsilon", "1").exit_code == 1
+
+
+def test_a_budget_on_a_server_is_the_analysts_own(
+    service: Service, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ben spends nothing that is Ana's, and sees nothing of it but the rest of the data set."""
+    monkeypatch.setenv("DISCREET_TOKEN", service.tokens["ben"])
+    before = json.loads(run("budget", "--server", service.url, "--json").stdout)
+    assert run("query", "--server", service.url, COUNT, "--epsilon", "0.375").exit_code == 0
+    after = json.loads(run("budget", "--server", service.url, "--json").stdout)
+    assert after["count"] == before["count"] + 1
+    assert after["charges"][-1]["epsilon"] == "0.375"
+    shown = run("budget", "--server", service.url, "--limit", "1").stdout
+    for words in ("0.375", "SELECT", "of the data set"):
+        assert words in shown
+    assert run("budget", "--server", service.url, "--ledger", "x.db").exit_code == 2
+    assert run("budget", "--server", service.url, "verify").exit_code == 2

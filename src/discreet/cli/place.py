@@ -13,6 +13,7 @@ from discreet.cli import options as opt
 from discreet.errors import InvalidParameter, SourceError
 
 if TYPE_CHECKING:
+    from discreet.policy import Policy
     from discreet.session import Session
 
 DEFAULT_POLICY = Path("policy.toml")
@@ -123,6 +124,18 @@ def policy_file(given: Path | None) -> Path:
         "there is no policy.toml in this folder; name one with --policy, make one with `discreet init FILE`, "
         "or ask a file directly with --source"
     )
+
+
+def private_table(policy: Policy) -> str:
+    """The name of the one private table.
+
+    Raises:
+        Usage: there are several.
+    """
+    private = [name for name, declared in policy.tables.items() if not declared.public]
+    if len(private) != 1:
+        raise opt.Usage(f"name one of the tables {', '.join(private)} with --table")
+    return private[0]
 
 
 @dataclass(frozen=True)

@@ -41,12 +41,24 @@ class Remote:
             Usage: options for data at hand are given too, or a data set without a server.
             DiscreetError: as for `connect`.
         """
+        others = {field.name: getattr(place, field.name) for field in dataclasses.fields(place)}
+        return self.connected(any(value for name, value in others.items() if name != "max_rows"))
+
+    def connected(self, local: bool) -> RemoteSession | None:
+        """The session on the server; None where none is named.
+
+        Args:
+            local: whether options for data at hand are given.
+
+        Raises:
+            Usage: they are, beside a server, or a data set is named without one.
+            DiscreetError: as for `connect`.
+        """
         if self.server is None:
             if self.dataset is not None:
                 raise opt.Usage("--dataset goes with --server")
             return None
-        others = {field.name: getattr(place, field.name) for field in dataclasses.fields(place)}
-        if any(value for name, value in others.items() if name != "max_rows"):
+        if local:
             raise opt.Usage("--server has the policy and the data itself; leave the options for them out")
         from discreet.client import connect
 

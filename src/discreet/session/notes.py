@@ -51,7 +51,7 @@ def notes_of(
     if clamped:
         notes.append("values outside their bounds, which are clamped before adding up")
     if (capped or clamped) and not plan.cut_off:
-        notes.append("how much that cut off, which only a part of epsilon can tell: ask with diagnose=0.05")
+        notes.append("how much that cut off, which only a part of epsilon can tell: ask with diagnose 0.05")
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
     notes += _of_ranks(plan)

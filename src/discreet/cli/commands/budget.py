@@ -12,9 +12,12 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli import place
+from discreet.cli.option_groups import grouped
+from discreet.cli.remote import Remote
 from discreet.errors import LedgerError
 
 if TYPE_CHECKING:
+    from discreet.client import RemoteSession
     from discreet.ledger import Entry, Head, Ledger, Loss
     from discreet.release.guarantee import Guarantee
 
@@ -31,8 +34,10 @@ LIMIT = 20
 
 
 @app.callback()
+@grouped
 def show(
     ctx: typer.Context,
+    remote: Remote,
     policy: opt.PolicyFile = None,
     ledger: OnlyLedger = None,
     limit: Annotated[
@@ -43,18 +48,25 @@ def show(
 ) -> None:
     """Show the charges, each with its user and its question, and the budget left: the newest last.
 
-    It reads the policy and the ledger, not the data.
+    It reads the policy and the ledger, not the data. With --server it shows your own questions and budget there.
 
     \b
     Examples:
       discreet budget
       discreet budget --limit 100
+      discreet budget --server https://stats.example.org
       discreet budget --ledger visits.csv.ledger.db --all --json
       discreet budget forecast --epsilon 0.1
       discreet budget verify
     """  # noqa: D301
     if ctx.invoked_subcommand is not None:
+        if remote != Remote():
+            raise opt.Usage(f"budget {ctx.invoked_subcommand} reads a ledger at hand, not that of a server")
         ctx.obj = (policy, ledger)
+        return
+    session = remote.connected(policy is not None or ledger is not None)
+    if session is not None:
+        _show_remote(session, None if every else limit, as_json)
         return
     from discreet.cli.output import print_table, say
     from discreet.ledger import named
@@ -90,6 +102,28 @@ def show(
         say(f"the newest {len(charges):,} of {known.count:,} charges; --all shows all, --limit N more")
     if known.problem:
         say(f"warning: {known.problem}")
+
+
+def _show_remote(session: RemoteSession, limit: int | None, as_json: bool) -> None:
+    """Show the questions that an analyst has paid for on a server, the newest last, and the budget."""
+    from discreet.cli.output import print_table, say
+    from discreet.release.documents import dump, state
+
+    budget, paid = session.budget, session.releases()
+    shown = paid[:limit][::-1]
+    if as_json:
+        typer.echo(dump({**state(budget), "count": len(paid), "charges": shown}))
+        return
+    typer.echo(repr(budget))
+    if shown:
+        body = [
+            [one["made"][:19].replace("T", " "), one["epsilon"], "yes" if one["answered"] else "no",
+             _shown("; ".join(one["asked"].get("queries") or [one["asked"].get("query", "")]), 60)]
+            for one in shown
+        ]  # fmt: skip
+        print_table(["time (UTC)", "epsilon", "answered", "question"], body, [False, True, False, False])
+    if len(shown) < len(paid):
+        say(f"the newest {len(shown):,} of {len(paid):,} paid questions; --all shows all, --limit N more")
 
 
 @app.command("verify")

@@ -30,13 +30,16 @@ class Declared:
     """The declarations of a stream, which the command and `discreet.stream` share; all of them make its question."""
 
     policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy.", show_default=False)]
-    table: Annotated[
-        str, typer.Option("--table", metavar="NAME", help="The private table that the lines are of.")
-    ]
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole stream.")]
     start: Annotated[
         str, typer.Option("--start", metavar="DATE", help="When the first period begins, in UTC.")
     ]
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table", metavar="NAME", help="The private table that the lines are of, if there are several."
+        ),
+    ] = None
     periods: Annotated[
         int | None,
         typer.Option("--periods", metavar="T", min=1, help="How many periods it has; else none is the last."),
@@ -132,7 +135,7 @@ def command(
 
     \b
     Examples:
-      discreet stream policy.toml --table visits --every day --start 2026-01-01 --periods 365 -e 1 < visits.csv
+      discreet stream policy.toml --every day --start 2026-01-01 --periods 365 -e 1 < visits.csv
       discreet stream policy.toml --table visits --start 2026-01-01 --periods 52 --every week --by ward --sum cost \\
         -e 0.5 --input visits.jsonl --follow --json
       discreet stream policy.toml --table visits --start 2026-01-01 -e 1 --mean cost --window 7 --follow \\
@@ -141,16 +144,19 @@ def command(
     """  # noqa: D301
     from discreet.cli.output import say
     from discreet.cli.terminal.standard_streams import see_writable
+    from discreet.policy import Policy
     from discreet.session.sources.streaming import stream
     from discreet.streams.feeds import open_feed
 
     begin, last = _time(declared.start, "--start"), feed.last()
+    policy = place.policy_file(declared.policy)
+    table = declared.table or place.private_table(Policy.from_toml(policy))
     see_writable()
     with ExitStack() as stack:
         made = stack.enter_context(open_feed(feed.source, feed.form, feed.follow, feed.ticks))
         running = stack.enter_context(
             stream(
-                place.policy_file(declared.policy), declared.table, start=begin, epsilon=declared.epsilon,
+                policy, table, start=begin, epsilon=declared.epsilon,
                 periods=declared.periods, delta=declared.delta, every=declared.every, time=declared.column,
                 by=declared.by, count=declared.count or not (declared.sums or declared.means),
                 sums=declared.sums or (), means=declared.means or (), window=declared.window, method=declared.method,

@@ -52,7 +52,7 @@ def command(
       discreet tune policy.toml --epsilon 0.5 --question "SELECT COUNT(*) AS n FROM visits"
     """  # noqa: D301
     from discreet.cli.output import say
-    from discreet.cli.place import policy_file
+    from discreet.cli.place import policy_file, private_table
     from discreet.release.documents import dump
     from discreet.session import protect
 
@@ -61,13 +61,9 @@ def command(
     if policy is not None and named is not None:
         raise opt.Usage("name the policy once, with --policy or without")
     with Progress("opening the data"), protect(policy=policy_file(policy or named)) as session:
-        private = [name for name, declared in session.policy.tables.items() if not declared.public]
-        if table is None and len(private) > 1:
-            raise opt.Usage(f"name one of the tables {', '.join(private)} with --table")
+        table = table or private_table(session.policy)
         asked = {sql: sql for sql in question or ()}
-        found = session.suggest(
-            table or private[0], epsilon, columns=column, groups=groups or (), questions=asked
-        )
+        found = session.suggest(table, epsilon, columns=column, groups=groups or (), questions=asked)
         left = session.budget
     if output is not None:
         output.write_text(found.to_toml(), "utf-8")

@@ -35,7 +35,7 @@ class Sink:
             "-o",
             "--output",
             metavar="FILE",
-            help="Write a .csv, .parquet or .json file, or a picture, .svg or .png.",
+            help="Write a .csv, .parquet or .json file, or a picture, .svg, .png or .html.",
         ),
     ] = None
     as_json: opt.Json = False
