@@ -6,18 +6,24 @@ import os
 from dataclasses import replace
 from typing import Any, Literal, Self
 
+from discreet.errors import InvalidParameter
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.release.account import DataAccount
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, BudgetState, account_of
 
+_LEDGER = ("ledger", "account")
+"""The attributes that stay with the process, and with the people."""
 _UNITS = "column units"
 """The privacy unit in a guarantee where rows belong to people."""
 
 
 class LearningBudget:
     """A ledger for everything that is learned from the same people. Copies of it are itself.
+
+    A model can be saved with it, by `pickle` or `joblib`, but the ledger stays behind: the budget that is read back
+    has none, so that nothing is spent twice. Give the model a budget before it is fitted again.
 
     Args:
         budget: an epsilon, or a `Budget`.
@@ -59,8 +65,24 @@ class LearningBudget:
         spent = self.account.spent()
         return BudgetState(self._limit.epsilon, spent.epsilon, self._limit.delta, spent.delta)
 
+    def __copy__(self) -> Self:
+        return self
+
     def __deepcopy__(self, memo: object) -> Self:
         return self  # scikit-learn copies the parameters of estimators, and a copy must not spend twice
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name not in _LEDGER}
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _LEDGER:
+            raise InvalidParameter(
+                "This budget was saved with a model, and its ledger is not here.",
+                "Write model.set_params(budget=LearningBudget(…)), with the ledger of these people.",
+            )
+        raise AttributeError(name)
+
     def __repr__(self) -> str:
+        if "ledger" not in vars(self):
+            return "<LearningBudget, without its ledger>"
         return f"<LearningBudget, epsilon {float(self.state.left):g} left>"
