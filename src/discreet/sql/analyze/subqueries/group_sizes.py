@@ -2,8 +2,9 @@
 
     SELECT COUNT(*) FROM (SELECT hla FROM people GROUP BY hla HAVING COUNT(*) = 1)
 
-Groups that are not public cannot be counted after the release, since none of them may be shown. So they are counted in
-the engine, as a measure of the rows: one row more or fewer changes the size of one group, and the count by at most 1.
+Groups that are not public cannot be counted after the release, since none of them may be shown; and noise hides which
+groups are small. So these are counted in the engine, as a measure of the rows: one row more or fewer changes the size
+of one group, and the count by at most 1. Large groups with public keys are told apart as well by their noisy sizes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from discreet.sql.syntax.parse import output_name
 
 OF_GROUPS = frozenset({"expressions", "from_", "where", "with_"})
 OF_ROWS = frozenset({"expressions", "from_", "joins", "where", "group", "having"})
+SMALL = 10
+"""Whether groups have more rows than so many, or fewer, is seen in the engine, where they are public, too: noise that
+is as large as they are says little of it, and public groups without rows would count as small ones."""
 TURNED = {exp.EQ: exp.EQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
 """Comparisons, and the same with their sides exchanged."""
 
@@ -51,7 +55,7 @@ class AskedSizes:
         return _with(self.inner, self.with_)
 
     def counted(self, scope: Scope | None) -> exp.Select | None:
-        """The question as one over the rows of the groups; None where these can be shown, or are none.
+        """The question as one over the rows of the groups; None where their noisy sizes do, or there are no groups.
 
         Args:
             scope: of `groups`.
@@ -66,7 +70,7 @@ class AskedSizes:
         binder = scope.from_clause.binder()
         keys = [binder.bind(node) for node in scope.groups]
         public = {at for one in public_groups(scope.from_clause.rows.relation, keys) for at in one.at}
-        if len(public) == len(keys):
+        if len(public) == len(keys) and (self.least - 1 if self.most is None else self.most) > SMALL:
             return None
         as_one_value([node.copy() for node in scope.groups], binder)  # refuses by the names in the text
         named = [node.copy() for node in scope.groups]
