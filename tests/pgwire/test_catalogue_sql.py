@@ -44,6 +44,7 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
         ("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'", ["table_name"], [("visits",)]),
         ("SELECT word FROM pg_catalog.pg_get_keywords() WHERE word <> ALL ('{a,b}'::text[])", ["word"], [("discreet",)]),
         ("SELECT array_agg(relname) FROM pg_class", ["array_agg"], [(["visits"],)]),
+        ("SELECT n.nspname, a.attname FROM (((pg_class c INNER JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname LIKE 'public') INNER JOIN pg_attribute a ON a.attnum = 1 AND a.attrelid = c.oid) INNER JOIN pg_type t ON t.oid = a.atttypid) LEFT JOIN pg_attrdef d ON d.adnum = a.attnum", ["nspname", "attname"], [("public", "patient_id")]),
         ("WITH c AS (SELECT 1 AS x) SELECT x FROM c", ["x"], [(1,)]),
         ("SELECT t.x FROM pg_catalog.generate_series(1, 2) AS t(x)", ["x"], [(1,), (2,)]),
     ],

@@ -184,7 +184,8 @@ def _changed(node: exp.Expr, asked: Asked) -> exp.Expr:
         name = _catalogue_name(node)
         if name is not None:
             alias = node.args.get("alias") or exp.TableAlias(this=exp.to_identifier(node.name))
-            return exp.Table(this=exp.to_identifier(table_name(name)), alias=alias)
+            joins = node.args.get("joins")  # in brackets they hang on the first table
+            return exp.Table(this=exp.to_identifier(table_name(name)), alias=alias, joins=joins)
     if isinstance(node, exp.Table):
         if _called_of(node) == "pg_get_keywords":
             row = exp.select(exp.alias_(exp.Literal.string("discreet"), "word"))
