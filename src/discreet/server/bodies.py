@@ -166,6 +166,20 @@ class NewBudget(Body):
     ] = None
 
 
+class NewAccount(Body):
+    """An account of the provider, and the person whom it lets in."""
+
+    account: Annotated[
+        str,
+        Field(
+            max_length=200,
+            description="The claim, exactly as the provider writes it.",
+            examples=["auth0|5f7c"],
+        ),
+    ]
+    name: Annotated[str, Field(max_length=60, description="Of the person.", examples=["ana"])]
+
+
 class NewToken(Body):
     """A token for a person."""
 

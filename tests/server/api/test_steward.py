@@ -33,6 +33,22 @@ def test_pages_of_the_audit_log_follow_one_another(running: Running) -> None:
     assert first + rest == lines
 
 
+def test_accounts_of_a_provider_are_linked_and_unlinked(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = {"account": "auth0|5f7c/1", "name": "ana"}
+    assert running.call("POST", f"{API}/accounts", "stella", asked).status == 422  # nobody signs in so here
+    monkeypatch.setattr(running.service, "provider", object())
+    assert running.call("POST", f"{API}/accounts", "stella", {**asked, "name": "nobody.here"}).status == 422
+    assert running.call("POST", f"{API}/accounts", "stella", asked).status == 201
+    assert running.call("POST", f"{API}/accounts", "stella", {**asked, "name": "ben"}).status == 422  # taken
+    assert running.call("GET", f"{API}/accounts", "audrey").json["accounts"] == [asked]
+    gone = f"{API}/accounts?account=auth0%7C5f7c%2F1"
+    assert running.call("DELETE", gone, "stella").json == {"unlinked": asked["account"]}
+    assert running.call("DELETE", gone, "stella").status == 422
+    assert running.call("GET", f"{API}/accounts", "audrey").json["accounts"] == []
+
+
 @pytest.mark.parametrize(
     ("method", "path", "body"),
     [

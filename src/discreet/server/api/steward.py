@@ -8,12 +8,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse, Response
 
-from discreet.errors import LedgerCorrupt
+from discreet.errors import InvalidParameter, LedgerCorrupt
 from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.api.analyst import Here
-from discreet.server.bodies import NewBudget, NewPerson, NewToken
+from discreet.server.bodies import NewAccount, NewBudget, NewPerson, NewToken
+from discreet.server.oidc.identities import LONGEST
 from discreet.server.people import Caller
+from discreet.server.service import Service
 
 router = APIRouter(prefix="/api/v1", tags=["for stewards"])
 Auditor = Annotated[Caller, Depends(needs("audit"))]
@@ -73,6 +75,32 @@ async def revoke(token: str, caller: Manager, service: Here) -> dict[str, Any]:
     """Whoever is signed in with it is signed out."""
     service.people.revoke(caller.name, token)
     return {"revoked": token}
+
+
+@router.get("/accounts", summary="The accounts of the organisation's provider, and whom they let in")
+async def accounts(caller: Auditor, service: Here) -> dict[str, Any]:
+    """None where nobody signs in through a provider."""
+    return {"accounts": service.identities.all() if service.provider else []}
+
+
+@router.post(
+    "/accounts", summary="Link an account to a person, who may then sign in with it", status_code=201
+)
+async def link(body: NewAccount, caller: Manager, service: Here) -> dict[str, Any]:
+    """An account leads to one person; a person may have several accounts."""
+    _see_provider(service)
+    service.identities.link(caller.name, body.account, body.name)
+    return {"account": body.account, "name": body.name}
+
+
+@router.delete("/accounts", summary="Unlink an account; whoever is signed in with it is signed out")
+async def unlink(
+    account: Annotated[str, Query(max_length=LONGEST)], caller: Manager, service: Here
+) -> dict[str, Any]:
+    """The person, their budgets and tokens stay."""
+    _see_provider(service)
+    service.identities.unlink(caller.name, account)
+    return {"unlinked": account}
 
 
 @router.get("/datasets/{name}/log", summary="The newest charges: who asked which question at which price")
@@ -143,3 +171,15 @@ async def verify_audit(caller: Auditor, service: Here) -> dict[str, Any]:
         return {"verified": True, "lines": head.number, "head": f"{head.number}:{head.hash}"}
 
     return await service.look(caller, work)
+
+
+def _see_provider(service: Service) -> None:
+    """See that people sign in through a provider.
+
+    Raises:
+        InvalidParameter: they do not.
+    """
+    if service.provider is None:
+        raise InvalidParameter(
+            "Nobody signs in through a provider here.", "Start the service with --oidc FILE."
+        )
