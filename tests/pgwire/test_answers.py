@@ -49,11 +49,20 @@ def test_settings_transactions_and_questions(answers: Answers) -> None:
     assert ask(answers, "SHOW transaction isolation level").rows == [("serializable",)]
     assert ask(answers, "SHOW discreet.epsilon").rows == [("0.5",)]
     assert ask(answers, "DISCARD ALL").tag == "DISCARD"
-    assert ask(answers, "RESET ALL").tag == "RESET"
     assert answers.settings.shown("epsilon") == ""
     assert ask(answers, "SHOW TABLES").rows[0][0] == "visits"
     with pytest.raises(InvalidParameter):
         ask(answers, "SHOW discreet.nothing")
+
+
+@pytest.mark.parametrize(
+    "back", ["RESET ALL", "DISCARD ALL", "RESET discreet.epsilon", "SET discreet.epsilon = DEFAULT"]
+)
+def test_settings_go_back_to_those_of_the_start(answers: Answers, back: str) -> None:
+    answers.set("discreet.epsilon", "0.25")
+    ask(answers, "SET discreet.epsilon = 4")
+    ask(answers, back)
+    assert answers.settings.epsilon == Fraction(1, 4)
 
 
 def test_the_catalogue_is_closed_with_the_data_set(answers: Answers, service: Service) -> None:

@@ -97,17 +97,22 @@ def connect(
 
 
 class Connection:
-    """A connection: a session, and the settings of its questions. Threads may share it."""
+    """A connection: a session, and the settings of its questions. Threads may share it.
+
+    Attributes:
+        first: the settings that it began with, to which RESET leads back.
+        settings: those of the questions that follow.
+    """
 
     def __init__(self, session: Session | RemoteSession, settings: Settings, own: bool) -> None:
         self._session = session
         self._own = own
         self._closed = False
-        self._first = self.settings = settings
+        self.first = self.settings = settings
 
     def reset(self) -> None:
         """Take every SET back, as before a pool hands the connection to somebody else."""
-        self.settings = self._first
+        self.settings = self.first
 
     @property
     def session(self) -> Session | RemoteSession:
@@ -220,9 +225,9 @@ class Cursor:
 
             self._give(pa.table({statement.name: [settings.shown(statement.own)]}))
         elif statement.own:
-            self._connection.settings = settings.set(statement.own, statement.value)
+            self._connection.settings = settings.set(statement.own, statement.value, self._connection.first)
         elif statement.word == "reset" and not statement.name:
-            self._connection.settings = Settings()
+            self._connection.reset()
 
     def _give(self, table: pa.Table) -> None:
         table = far.shown(table)

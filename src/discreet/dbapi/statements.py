@@ -68,17 +68,18 @@ class Settings:
     max_groups: int | None = None
     intervals: bool = False
 
-    def set(self, name: str, text: str | None) -> Settings:
+    def set(self, name: str, text: str | None, first: Settings | None = None) -> Settings:
         """The settings with one of them changed.
 
         Args:
             name: of the setting.
-            text: its value; None for the default.
+            text: its value; None for that of the beginning.
+            first: the settings that the connection began with; None for the defaults.
 
         Raises:
             InvalidParameter: there is no such setting, or the value is out of range.
         """
-        value = _default(name)
+        value = _default(name) if first is None else getattr(first, _known(name))
         return replace(self, **{name: value if text is None else _READ[name](text)})
 
     def shown(self, name: str) -> str:
@@ -113,13 +114,24 @@ _READ: dict[str, Callable[[str], Any]] = {
 }
 
 
-def _default(name: str) -> Any:
-    known = {field.name: field.default for field in fields(Settings)}
-    if name not in known:
+_DEFAULTS = {field.name: field.default for field in fields(Settings)}
+
+
+def _known(name: str) -> str:
+    """The name of a setting that there is.
+
+    Raises:
+        InvalidParameter: there is none.
+    """
+    if name not in _DEFAULTS:
         raise InvalidParameter(
-            f"There is no setting {PREFIX}.{name}.", f"The settings are {', '.join(known)}."
+            f"There is no setting {PREFIX}.{name}.", f"The settings are {', '.join(_DEFAULTS)}."
         )
-    return known[name]
+    return name
+
+
+def _default(name: str) -> Any:
+    return _DEFAULTS[_known(name)]
 
 
 @dataclass(frozen=True)

@@ -107,7 +107,7 @@ class Answers:
         self._tables: dict[str, pa.Table] | None = None
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str, Kind] = {}
-        self.settings = Settings()
+        self._first = self.settings = Settings()
         self.state = "I"
 
     def fail(self) -> None:
@@ -129,7 +129,10 @@ class Answers:
         if isinstance(statement, Setting):
             return self._setting(statement)
         if _ignored(statement):
-            return Result(statement.text.split()[0].upper())
+            words = statement.text.upper().split()
+            if words == ["DISCARD", "ALL"]:  # as a pool says before it hands the connection on
+                self.settings = self._first
+            return Result(words[0])
         table = await self._catalogue(statement.text)
         if table is not None:
             return of_table(table)
@@ -180,7 +183,7 @@ class Answers:
         """A setting of the start of a connection; those of a database are taken and change nothing."""
         found = Setting("set", name.lower(), value)
         if found.own:
-            self.settings = self.settings.set(found.own, value)
+            self._first = self.settings = self.settings.set(found.own, value)
 
     def _transaction(self, statement: Transaction) -> Result:
         if statement.word == "begin":
@@ -198,9 +201,9 @@ class Answers:
         if statement.word == "show":
             return of_table(pa.table({statement.name: [self._shown(statement)]}), "SHOW")
         if statement.own:
-            self.settings = self.settings.set(statement.own, statement.value)
+            self.settings = self.settings.set(statement.own, statement.value, self._first)
         elif statement.word == "reset" and not statement.name:
-            self.settings = Settings()
+            self.settings = self._first
         return Result(statement.word.upper())
 
     def _shown(self, statement: Setting) -> str:
