@@ -31,7 +31,7 @@ def test_every_form_of_an_answer_tells_it(tmp_path: Path) -> None:
     assert written.cut_off == answer.cut_off
     plain = session.sql(MEAN, epsilon=1)
     assert plain.cut_off == ()
-    assert "diagnose=0.05" in plain.card()
+    assert "diagnose 0.05" in plain.card()
 
 
 def test_the_command_line_and_its_json(tmp_path: Path) -> None:
