@@ -6,6 +6,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -105,7 +106,7 @@ def test_what_is_read_beside_a_charge_is_what_was_committed(ledger: Ledger) -> N
 
 
 def test_one_that_fails_in_the_database_takes_no_other_along(ledger: Ledger) -> None:
-    with sqlite3.connect(store_of(ledger).where) as raw:
+    with closing(sqlite3.connect(store_of(ledger).where)) as raw, raw:
         raw.execute(
             "CREATE TRIGGER broken BEFORE INSERT ON discreet_entry WHEN NEW.question = 'q2' "
             "BEGIN SELECT RAISE(ABORT, 'no'); END"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -47,7 +48,7 @@ def test_a_large_answer_that_was_altered_is_found(broken: str, tmp_path: Path) -
     path = tmp_path / "ledger.db"
     with open_ledger(path) as ledger:
         ledger.settle(ledger.charge("q", Loss(1), [Account("d", Loss(2))]), io.BytesIO(ANSWER))
-    with sqlite3.connect(path) as raw:
+    with closing(sqlite3.connect(path)) as raw, raw:
         raw.execute("DROP TRIGGER discreet_entry_update")
         raw.execute(f"UPDATE discreet_entry SET answer = {broken} WHERE number = 2")
     with open_ledger(path) as ledger:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import getpass
 import json
 import sqlite3
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def test_verify_gives_a_head_that_shows_what_is_cut_off_later(folder: Path, run:
 
 def test_verify_finds_a_tampered_entry(folder: Path, run: Run) -> None:
     _ask(run)
-    with sqlite3.connect(folder / "policy.ledger.db") as database:
+    with closing(sqlite3.connect(folder / "policy.ledger.db")) as database, database:
         for (trigger,) in database.execute(
             "SELECT name FROM sqlite_master WHERE type = 'trigger'"
         ).fetchall():
