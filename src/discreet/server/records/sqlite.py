@@ -67,17 +67,20 @@ class SqliteTables:
 
     def __init__(self, where: Path) -> None:
         self._where = where
-        known = False
+        known, db = False, None
         with contextlib.suppress(OSError, sqlite3.Error):
             with contextlib.suppress(FileExistsError):
                 os.close(os.open(where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
-            self._db = sqlite3.connect(where, timeout=10, isolation_level=None, check_same_thread=False)
+            db = sqlite3.connect(where, timeout=10, isolation_level=None, check_same_thread=False)
+            self._db = db
             self._db.row_factory = sqlite3.Row
             self._db.execute("PRAGMA journal_mode = WAL")
             self._db.execute("PRAGMA synchronous = FULL")
             self._db.execute("PRAGMA foreign_keys = ON")
             known = self._make()
         if not known:
+            if db is not None:
+                db.close()
             raise LedgerError(
                 f"The file {where} of the service cannot be opened, or is of another version.",
                 "See that its folder can be written, and that no later version made the file.",
