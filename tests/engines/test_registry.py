@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,12 +33,15 @@ class Elsewhere(DuckDBEngine):
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def points(*, group: str, name: str) -> list[Any]:
         assert group == "discreet.engines"
         return [SimpleNamespace(load=lambda: Elsewhere)] if name == "elsewhere" else []
 
     monkeypatch.setattr(registry, "entry_points", points)
+    registry._registered.cache_clear()
+    yield
+    registry._registered.cache_clear()
 
 
 def test_a_package_brings_an_engine(installed: None) -> None:
