@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,6 +33,12 @@ def group(name: str) -> str:
         return "spark"
     file, _, test = name.partition("::")
     return f"{file}::{test}" if file in LONG else file
+
+
+def pytest_collection_finish() -> None:
+    """Let the garbage collector walk no more over what stays to the end: thousands of tests and all modules."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Iterator
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -33,12 +35,15 @@ class Elsewhere(DuckDBEngine):
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> None:
+def installed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     def points(*, group: str, name: str) -> list[Any]:
         assert group == "discreet.engines"
         return [SimpleNamespace(load=lambda: Elsewhere)] if name == "elsewhere" else []
 
     monkeypatch.setattr(registry, "entry_points", points)
+    registry._registered.cache_clear()
+    yield
+    registry._registered.cache_clear()
 
 
 def test_a_package_brings_an_engine(installed: None) -> None:
@@ -51,6 +56,20 @@ def test_a_package_brings_an_engine(installed: None) -> None:
     )
     with pytest.raises(SourceError):
         open_source({"t": "elsewhere://warehouse/t", "u": pa.table({"a": [1]})})
+
+
+def test_a_package_that_comes_while_python_runs_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(tmp_path)
+    assert registry.opener("newcomer://warehouse") is None
+    folder = tmp_path / "newcomer-1.dist-info"
+    folder.mkdir()
+    (folder / "METADATA").write_text("Metadata-Version: 2.1\nName: newcomer\nVersion: 1\n")
+    (folder / "entry_points.txt").write_text(f"[{registry.GROUP}]\nnewcomer = {__name__}:Elsewhere\n")
+    os.utime(tmp_path, ns=(1, 1))  # as a clock of coarse steps may not have moved
+    monkeypatch.setattr(EntryPoint, "load", lambda point: Elsewhere)
+    assert registry.opener("newcomer://warehouse") is Elsewhere
 
 
 def test_what_an_engine_lacks_is_refused_before_the_charge(installed: None) -> None:

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from collections.abc import Iterable
+from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from typing import Protocol, cast
 
 from discreet.engines.engine import Engine
@@ -56,9 +58,26 @@ def opener(source: object) -> Opener | None:
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         return cast("Opener", getattr(import_module(module), attribute))
-    for point in entry_points(group=GROUP, name=name):
+    for point in _registered(name, _installed()):
         return cast("Opener", point.load())
     return None
+
+
+@cache
+def _registered(name: str, installed: tuple[tuple[str, int], ...]) -> tuple[EntryPoint, ...]:
+    """The engines under a name; looking reads a file of every package, so it is done once for those installed."""
+    return tuple(entry_points(group=GROUP, name=name))
+
+
+def _installed() -> tuple[tuple[str, int], ...]:
+    """The folders of packages, with the time at which one came or went."""
+    found = []
+    for folder in sys.path:
+        try:
+            found.append((folder, os.stat(folder or ".").st_mtime_ns))
+        except OSError:
+            found.append((folder, -1))
+    return tuple(found)
 
 
 def without_password(url: str) -> str:

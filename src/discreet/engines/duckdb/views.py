@@ -32,7 +32,7 @@ def make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin)
         columns = with_fields(stored, _fields, _field)
         names, shown = [name for name, *_ in columns], []
         texts = [name for name, _, kind in stored if _physical(kind).type is Type.TEXT]
-        collated = collations(connection, relation, texts)
+        collated = collations(connection, relation, texts) if origin.may_collate else {}
         for name, sql, kind, within in columns:
             identity, told = identity_of(name, kind, names, collated.get(name), sql)
             twin = name.lower() in origin.twins

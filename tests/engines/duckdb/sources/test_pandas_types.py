@@ -102,9 +102,26 @@ def outcomes(data: pd.DataFrame) -> list[object]:
         return out
 
 
+Plain = tuple[list[object], dict[str, object]]
+
+
+def of_plain() -> Plain:
+    """What is seen of a frame without an odd cell."""
+    return outcomes(frame()), schema(frame())
+
+
+@pytest.fixture(scope="module")
+def seen() -> Plain:
+    """The same, once for all tests without a planted fault."""
+    return of_plain()
+
+
 @pytest.mark.parametrize("name", PLAIN)
-def test_no_cell_decides_what_is_shown_for_nothing(name: str) -> None:
-    wanted, plain = outcomes(frame()), schema(frame())
+def test_no_cell_decides_what_is_shown_for_nothing(name: str, seen: Plain) -> None:
+    see_no_cell_decides(name, *seen)
+
+
+def see_no_cell_decides(name: str, wanted: list[object], plain: dict[str, object]) -> None:
     assert len(wanted) == len(QUESTIONS) + 2
     some = ODD if DEEP else ODD[list(PLAIN).index(name) % 3 :: 3]  # each in three columns at least
     for odd in some:
@@ -121,7 +138,7 @@ def test_types_that_pandas_chose_are_found(name: str, monkeypatch: pytest.Monkey
         frames, "_typed", lambda _, name, source, types: (to_arrow(name, source), frozenset())
     )
     with pytest.raises((AssertionError, SourceError)):
-        test_no_cell_decides_what_is_shown_for_nothing(name)
+        see_no_cell_decides(name, *of_plain())
 
 
 def test_a_type_that_looks_at_one_column_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +146,7 @@ def test_a_type_that_looks_at_one_column_is_found(monkeypatch: pytest.MonkeyPatc
     told = pandas_types._was_told
     monkeypatch.setattr(pandas_types, "_was_told", lambda dtype: dtype == np.int64 or told(dtype))
     with pytest.raises(AssertionError):
-        test_no_cell_decides_what_is_shown_for_nothing("free")
+        see_no_cell_decides("free", *of_plain())
 
 
 SERIES = [

@@ -44,6 +44,11 @@ class Origin:
     rows: int | None = None
     required: frozenset[str] = frozenset()
 
+    @property
+    def may_collate(self) -> bool:
+        """Whether it is of a database; files and frames have no collations, and opening them need not look."""
+        return not (self.csv or self.parquet or self.rows is not None)
+
 
 def frozen_version() -> Callable[[], str]:
     """Return the version of data that lives in memory: a random token, the same until it is opened again."""
