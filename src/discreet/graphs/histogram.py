@@ -55,6 +55,7 @@ class Histogram:
     hides_vertices: bool
     epsilon: Fraction
     confidence: float
+    delta = Fraction(0)
     name = DEGREES
 
     def see_possible(self) -> None:
