@@ -76,7 +76,7 @@ class Answering(Protocol):
 
 
 def plan(
-    asked: str, answering: Answering, unit: str, known: Mapping[str, str], load: Callable[[], Graph],
+    asked: str, answering: Answering, unit: str, known: Mapping[str, str], load: Callable[[], Any],
     probe: Callable[[], object],
 ) -> ReleasePlan[Any, Release]:  # fmt: skip
     """The plan of a question.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from fractions import Fraction
 from math import ceil, comb, exp, log
@@ -14,7 +15,11 @@ from discreet.mechanisms import Climbed, SmoothLaplace
 from discreet.mechanisms.numeric import smooth_laplace as module
 
 RUNGS: list[Callable[[int], int]] = [lambda x: min(x, 12), lambda x: 2 * comb(min(x, 9), 2), lambda x: x]
-CASES = [(Fraction(1), Fraction(1, 100)), (Fraction(1, 2), Fraction(1, 10**4)), (Fraction(3), Fraction(1, 10**6))]
+CASES = [
+    (Fraction(1), Fraction(1, 100)),
+    (Fraction(1, 2), Fraction(1, 10**4)),
+    (Fraction(3), Fraction(1, 10**6)),
+]
 
 
 def delta(one: tuple[int, float], other: tuple[int, float], epsilon: float) -> float:
@@ -35,8 +40,9 @@ def worst(mechanism: SmoothLaplace, widths: int = 16) -> float:
     for width in range(widths):
         for at, next_to in ((width, width), (width, width + 1), (width + 1, width)):
             moved = min(mechanism.rung(at), mechanism.rung(next_to))
-            for far in {0, moved // 2, moved} if scales[at] and scales[next_to] else ():
-                found.append(delta((0, scales[at]), (far, scales[next_to]), float(mechanism.epsilon)))
+            if scales[at] and scales[next_to]:
+                laws = [((0, scales[at]), (far, scales[next_to])) for far in (0, moved // 2, moved)]
+                found += [delta(*one, float(mechanism.epsilon)) for one in laws]
     return max(found)
 
 
@@ -81,7 +87,7 @@ def test_scales_are_smooth_after_rounding() -> None:
         mechanism = SmoothLaplace(Fraction(1, 3), Fraction(1, 10**6), rung, 10**9, 5)
         q = 1 - Fraction(1, mechanism.steps)
         scales = [mechanism.scale(width) for width in range(30)]
-        assert all(q * b <= a <= b for a, b in zip(scales, scales[1:], strict=False))
+        assert all(q * b <= a <= b for a, b in itertools.pairwise(scales))
         assert all(rung(width) <= mechanism.shift * scale for width, scale in enumerate(scales))
 
 
@@ -91,9 +97,9 @@ def test_rounding_without_its_allowance_is_found(monkeypatch: pytest.MonkeyPatch
     mechanism = SmoothLaplace(4, Fraction(1, 10**6), lambda x: x, 10**9, 30)
     q = 1 - Fraction(1, mechanism.steps)
     bare = [ceil(module.smooth_sensitivity(mechanism.rung, w, q) / mechanism.shift) for w in range(60)]
-    assert any(q * b > a for a, b in zip(bare, bare[1:], strict=False))
+    assert any(q * b > a for a, b in itertools.pairwise(bare))
     kept = [mechanism.scale(w) for w in range(60)]
-    assert all(q * b <= a for a, b in zip(kept, kept[1:], strict=False))
+    assert all(q * b <= a for a, b in itertools.pairwise(kept))
 
 
 def test_releases() -> None:

@@ -103,4 +103,3 @@ class SmoothCauchy(PureLoss):
     def half_width_up_to(self, width: int, confidence: Number = 0.95) -> int:
         """The same for all widths up to this one: it rises with the width."""
         return self.half_width(confidence, max(0, width))
-

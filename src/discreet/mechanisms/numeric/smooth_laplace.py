@@ -1,18 +1,18 @@
 """An integer with discrete Laplace noise that fits its smooth sensitivity, for those who have a delta.
 
-Let S be the smooth sensitivity for a rational q (`mechanisms.numeric.smoothness`). Noise of scale b = S/a is added, where
-a < epsilon is the loss of a shift by S. Nissim, Raskhodnikova and Smith (2007, corollary 2.4) take a = epsilon/2 and
-ln(1/q) = epsilon/(2 ln(2/delta)). Both are chosen better where the delta of discrete noise is worked out:
+Let S be the smooth sensitivity for a rational q (`mechanisms.numeric.smoothness`). Noise of scale b = S/a is added,
+where a < epsilon is the loss of a shift by S. Nissim, Raskhodnikova and Smith (2007, corollary 2.4) take a = epsilon/2
+and ln(1/q) = epsilon/(2 ln(2/delta)). Both are chosen better where the delta of discrete noise is worked out:
 
-Guarantee. Let D and D' be neighbours with scales b >= b', f(D) = 0 and f(D') = s, where |s| <= S(D) and S(D'). Let p and
-p' be the laws of the two outputs, b/b' = e^l with 0 <= l <= ln(1/q), x = 1/b, x' = 1/b' = x e^l and r = e^l.
+Guarantee. Let D and D' be neighbours with scales b >= b', f(D) = 0 and f(D') = s, where |s| <= S(D) and S(D'). Let p
+and p' be the laws of the two outputs, b/b' = e^l with 0 <= l <= ln(1/q), x = 1/b, x' = 1/b' = x e^l and r = e^l.
 
-    p against p'. ln(p/p') is largest far out, where p is wider; at 0 it is at most |s| x' <= a <= epsilon, and between 0
-        and s no more. So p/p' exceeds e^epsilon at most on two tails. On that beyond m, on the far side of s,
+    p against p'. ln(p/p') is largest far out, where p is wider; at 0 it is at most |s| x' <= a <= epsilon, and between
+        0 and s no more. So p/p' exceeds e^epsilon at most on two tails. On that beyond m, on the far side of s,
             sum of p - e^epsilon p' = A u - C A' u^r,   u = e^(-m x), A = 1/(1 + e^-x), A' = 1/(1 + e^-x'),
             C = e^(epsilon - |s| x').
-        Over all u > 0 that is largest at u^(r-1) = A/(A' C r), where it is A u (1 - 1/r). As A <= A' and A < 1 it is less
-        than (1 - 1/r) exp(-(epsilon - |s| x' + l)/(r - 1)). The other tail has epsilon + |s| x' in place of the
+        Over all u > 0 that is largest at u^(r-1) = A/(A' C r), where it is A u (1 - 1/r). As A <= A' and A < 1 it is
+        less than (1 - 1/r) exp(-(epsilon - |s| x' + l)/(r - 1)). The other tail has epsilon + |s| x' in place of the
         difference. The sum of both grows with |s| x' <= a and with l, so that delta is less than
             (1 - q) (E(epsilon - a) + E(epsilon + a)),   E(c) = exp(-(c + ln(1/q)) q/(1 - q)).
     p' against p. As tanh(x'/2) <= e^l tanh(x/2), ln(p'/p) is at most l + |s|/b, which it would be at s. Here |s| is at
