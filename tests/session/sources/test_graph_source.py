@@ -37,7 +37,7 @@ def asked(session: Any) -> list[Any]:
         session.ask("2-stars", SURE, method="ladder")["2-stars"][0],
         session.ask("degrees", SURE, max_degree=17)["vertices"],
         session.ask("components", SURE)["components"][0],
-        session.ask("edges", SURE, method="local")["edges"][0],
+        round(session.ask("edges", 32, method="local")["edges"][0]),  # but for a chance of 1e-11
     ]
 
 
@@ -52,7 +52,7 @@ def test_the_engine_counts_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             source, vertices=range(34), budget=10**4, ledger=tmp_path / f"{number}.db", in_engine=there
         ) as session:
             found.append(asked(session))
-            assert session.budget.spent == 6 * SURE
+            assert session.budget.spent == 5 * SURE + 32
         assert len(read) == [6, 8][number]  # only components and reports of pairs need the edges here
     assert found[0] == found[1]
     assert found[0][:3] == [78, 45, 528]
