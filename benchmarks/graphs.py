@@ -1,5 +1,5 @@
-"""Triangles with one edge hidden: errors beside noise for the worst graph and beside public code, and the time of a million
-edges, here and in DuckDB.
+"""Triangles with one edge hidden: errors beside noise for the worst graph and beside public code, and the time of a
+million edges, here and in DuckDB.
 
 Four graphs: the karate club and the characters of a novel (networkx), and two whose degrees have heavy tails, of about
 10^4 and 10^6 edges. Of each the median error of whole answers at epsilon 1, over `RUNS` draws, with the fifth of
@@ -92,8 +92,12 @@ def _there(graph: Graph, right: int) -> Line:
 
 def _beside_networkx(graph: Graph) -> Line:
     made = nx.Graph(zip(graph.low.tolist(), graph.high.tolist(), strict=True))
-    ours, theirs = alternate(lambda: counts.triangles(graph), lambda: sum(nx.triangles(made).values()) // 3, 3)
-    return Line(f"{graph.edges:,} edges: triangles", ours, "networkx", theirs, ours / theirs, "<= 1", ours <= theirs)
+    ours, theirs = alternate(
+        lambda: counts.triangles(graph), lambda: sum(nx.triangles(made).values()) // 3, 3
+    )
+    return Line(
+        f"{graph.edges:,} edges: triangles", ours, "networkx", theirs, ours / theirs, "<= 1", ours <= theirs
+    )
 
 
 def _published(graph: Graph, vertices: int) -> float:
