@@ -43,12 +43,12 @@ def test_the_shares_add_up_to_epsilon_and_delta(asked: str, name: str) -> None:
 def clamped(middle: int, scale: Fraction, most: int) -> np.ndarray:
     """The law of a value from 0 to `most` with discrete Laplace noise, pulled back to the ends."""
     if not scale:
-        return np.eye(most + 1)[middle]
+        return np.asarray(np.eye(most + 1)[middle])
     x = 1 / float(scale)
     far = int(60 * scale) + most + 1
     k = np.arange(-far, far + 1)
     law = np.tanh(x / 2) * np.exp(-np.abs(k - middle) * x)
-    return np.bincount(np.clip(k, 0, most), law, most + 1)
+    return np.asarray(np.bincount(np.clip(k, 0, most), law, most + 1))
 
 
 def excess(statistic: Statistic, size: int, method: Method, planted: float = 1) -> float:

@@ -6,8 +6,8 @@ process holds no more than a number for each degree that occurs, of which a grap
 
 Triangles: edges are directed from the end of lesser degree, as in `discreet.graphs.counts`, so the join of edges that
 leave a vertex has at most m sqrt(2 m) rows. Common neighbours: the same search, a query for each step. Components:
-large stars and small stars by turns (Kiveris, Lattanzi, Mirrokni, Rastogi and Vassilvitskii 2014): either keeps what is
-connected, and where nothing but stars is left, their rays are the edges of a spanning forest.
+large stars and small stars by turns (Kiveris, Lattanzi, Mirrokni, Rastogi and Vassilvitskii 2014): either keeps all
+connections, and when nothing but stars is left, their rays are the edges of a spanning forest.
 """
 
 from __future__ import annotations

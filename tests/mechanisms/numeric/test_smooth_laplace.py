@@ -13,6 +13,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import Climbed, SmoothLaplace
 from discreet.mechanisms.numeric import smooth_laplace as module
+from discreet.mechanisms.numeric.smoothness import smooth_sensitivity
 
 RUNGS: list[Callable[[int], int]] = [lambda x: min(x, 12), lambda x: 2 * comb(min(x, 9), 2), lambda x: x]
 CASES = [
@@ -28,7 +29,7 @@ def delta(one: tuple[int, float], other: tuple[int, float], epsilon: float) -> f
     k = np.arange(min(one[0], other[0]) - reach, max(one[0], other[0]) + reach + 1)
 
     def law(middle: int, scale: float) -> np.ndarray:
-        return np.tanh(0.5 / scale) * np.exp(-np.abs(k - middle) / scale)
+        return np.asarray(np.tanh(0.5 / scale) * np.exp(-np.abs(k - middle) / scale))
 
     return float(np.maximum(law(*one) - np.exp(epsilon) * law(*other), 0).sum())
 
@@ -96,7 +97,7 @@ def test_rounding_without_its_allowance_is_found(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(module, "_GRID", 1)
     mechanism = SmoothLaplace(4, Fraction(1, 10**6), lambda x: x, 10**9, 30)
     q = 1 - Fraction(1, mechanism.steps)
-    bare = [ceil(module.smooth_sensitivity(mechanism.rung, w, q) / mechanism.shift) for w in range(60)]
+    bare = [ceil(smooth_sensitivity(mechanism.rung, w, q) / mechanism.shift) for w in range(60)]
     assert any(q * b > a for a, b in itertools.pairwise(bare))
     kept = [mechanism.scale(w) for w in range(60)]
     assert all(q * b <= a for a, b in itertools.pairwise(kept))

@@ -45,7 +45,12 @@ def test_the_engine_counts_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     source = club(tmp_path)
     read: list[str] = []
     kept = DuckDBEngine.public
-    monkeypatch.setattr(DuckDBEngine, "public", lambda *given: read.append(given[1]) or kept(*given))  # type: ignore[func-returns-value]
+
+    def public(self: DuckDBEngine, table: str, columns: Any = None) -> pa.Table:
+        read.append(table)
+        return kept(self, table, columns)
+
+    monkeypatch.setattr(DuckDBEngine, "public", public)
     found = []
     for number, there in enumerate((False, True)):
         with dp.graph(
@@ -103,5 +108,6 @@ def test_spark_counts_by_itself() -> None:
     assert not GraphSource(frame, None, None, None, in_engine=False).counts_there("edges", False)
     with dp.graph(frame, vertices=10, budget=10**4) as session:
         release = session.ask("edges", SURE)
-        assert (release["edges"][0], session.budget.spent) == (4, SURE)
+        assert release["edges"][0] == 4
+        assert session.budget.spent == SURE
         assert session.ask("edges", SURE).replayed

@@ -86,7 +86,7 @@ class Granted:
             raise opt.Usage("name with --budget all that may ever be spent on the graph")
         if self.budget_delta is None:
             return self.budget
-        return Budget(epsilon=self.budget, delta=self.budget_delta)  # type: ignore[arg-type]  # read there
+        return Budget(epsilon=self.budget, delta=self.budget_delta)
 
 
 @grouped
