@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.graphs import Graph, counts, sparse
+from discreet.mechanisms import Ladder, SmoothCauchy, SmoothLaplace
 from tests.depth import examples
 from tests.graphs.invented import every_graph, known, neighbours, of
 
@@ -77,3 +78,23 @@ def test_a_graph_without_edges_or_vertices() -> None:
         assert (counts.triangles(graph), counts.common(graph), counts.widest(graph)) == (0, 0, 0)
         assert (counts.stars(graph, 2), counts.end_products(graph), counts.merges(graph)) == (0, 0, 0)
         assert counts.at_least(graph, 3).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("name", "medians"),
+    [("club", (22.18, 60.0, 18, 16)), ("miserables", (51.99, 96.0, 26, 19)), ("families", (9.01, 18.48, 6, 9)),
+     ("women", (20.79, 54.0, 16, 15))],
+)  # fmt: skip
+def test_the_published_medians_on_four_graphs(name: str, medians: tuple[float, ...]) -> None:
+    """Of triangles at epsilon 1: the global bound, Cauchy noise by the published formula, ladder, Laplace at 1e-6."""
+    _, graph = known(name)
+    n, width = graph.size, counts.common(graph)
+    smooth = max(math.exp(-s / 6) * counts.local_sensitivity(graph, n, s) for s in range(n + 40))
+    most = math.comb(n, 3)
+    ours = [made.half_width(0.5, width=width) for made in (
+        Ladder(1, lambda x: min(x, n - 2), most), SmoothLaplace(1, 1e-6, lambda x: min(x, n - 2), most, width),
+        SmoothCauchy(1, lambda x: min(x, n - 2), most),
+    )]  # fmt: skip
+    found = (math.log(2) * (n - 2), 6 * smooth, *ours[:2])
+    assert found == pytest.approx(medians, abs=0.01)
+    assert ours[2] == math.ceil(6 * smooth - 1e-9)  # the bound by common neighbours alone is no worse here

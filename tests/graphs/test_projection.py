@@ -10,8 +10,8 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from discreet.graphs import Graph, Histogram, VertexEdges, histogram, projection
-from discreet.graphs.projection import project, twice_edges
+from discreet.graphs import Graph, Histogram, VertexEdges, counts, histogram, projection
+from discreet.graphs.projection import fair_at_least, project, twice_edges
 from tests.depth import DEEP
 from tests.graphs.invented import every_graph, known, of
 
@@ -52,6 +52,49 @@ def test_a_vertex_moves_them_by_their_sensitivities(most: int) -> None:
     assert flow <= VertexEdges("flow", 5, most, Fraction(1), 0.95).mechanisms["edges"].sensitivity
     assert edges == most  # so the bounds are no larger than they need be
     assert flow == 2 * most
+
+
+def fair_bins(graph: Graph, most: int) -> np.ndarray:
+    return Histogram(graph.size, most, True, Fraction(1), 0.95, "flow").bins(graph)
+
+
+@pytest.mark.parametrize("most", [2, *([1, 3] if DEEP else [])])
+def test_a_vertex_moves_the_degrees_of_a_fair_flow_by_their_sensitivity(most: int) -> None:
+    allowed = Histogram(5, most, True, Fraction(1), 0.95, "flow").mechanisms["degrees"].sensitivity
+    assert allowed == 4 * most + 1
+    rows = [np.abs(fair_bins(a, most) - fair_bins(b, most)).sum() for a, b in with_a_vertex_less()]
+    assert 2 * most <= max(rows) <= allowed
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_a_fair_flow_is_the_most_even_one(most: int) -> None:
+    """Of all flows of a graph, the one with the least sum of squares of what is missing has these degrees."""
+    for pairs, graph in every_graph(4):
+        ways = [*pairs, *[pair[::-1] for pair in pairs]]
+        kept = []
+        for chosen in itertools.product([0, 1], repeat=len(ways)) if len(pairs) < 6 else ():
+            out, into = np.zeros(4, int), np.zeros(4, int)
+            for (one, other), used in zip(ways, chosen, strict=True):
+                out[one] += used
+                into[other] += used
+            if max(out.max(), into.max()) <= most:
+                kept.append((int(((most - out) ** 2).sum()), sorted(out.tolist())))
+        if kept:
+            best = min(kept)[0]
+            right = {tuple(loads) for missing, loads in kept if missing == best}
+            assert len(right) == 1
+            degrees = np.array(right.pop())
+            assert fair_at_least(graph, most).tolist() == [
+                int((degrees >= d).sum()) for d in range(1, most + 1)
+            ]
+
+
+def test_a_fair_flow_keeps_more_than_edge_addition() -> None:
+    _, club = known("club")
+    for most in (3, 6):
+        kept = int(fair_at_least(club, most).sum())
+        assert 2 * project(club, most).edges <= kept == twice_edges(club, most)
+    assert fair_at_least(club, 17).tolist() == counts.at_least(club, 17).tolist()
 
 
 def test_a_projection_that_drops_whole_vertices_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

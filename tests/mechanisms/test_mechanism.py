@@ -50,6 +50,10 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
         mechanisms.SmoothCauchy(TENTH, lambda width: min(width, 9), 10**6),
         mechanisms.Climbed(45, 10),
     ),
+    "SmoothLaplace": (
+        mechanisms.SmoothLaplace(1, Fraction(1, 10**6), lambda width: min(width, 9), 10**6),
+        mechanisms.Climbed(45, 10),
+    ),
     "Staircase": (mechanisms.Staircase(TENTH), 7),
     "ThresholdedCounts": (mechanisms.ThresholdedCounts(TENTH, Fraction(1, 10**6)), [3, 5]),
     "TwoCoins": (mechanisms.TwoCoins(), [True, False]),

@@ -1,6 +1,8 @@
 """Graphs: edges, degrees, triangles, stars and ratios of them, so that an edge or a vertex is hidden."""
 
 from discreet.graphs.asking import Answering, plan
+from discreet.graphs.choosing import HERE, Asked, Shape, ways
+from discreet.graphs.engine_graph import EngineGraph, finds_components
 from discreet.graphs.graph import Graph
 from discreet.graphs.histogram import Histogram
 from discreet.graphs.method import Method, predictions
@@ -11,14 +13,19 @@ from discreet.graphs.vertex import VertexEdges
 
 __all__ = [
     "DEGREES",
+    "HERE",
     "Answering",
+    "Asked",
+    "EngineGraph",
     "Graph",
     "Histogram",
     "LocalEdges",
     "Method",
     "Question",
     "Reported",
+    "Shape",
     "VertexEdges",
+    "finds_components",
     "of_object",
     "of_table",
     "pairs",
@@ -27,4 +34,5 @@ __all__ = [
     "read",
     "see_readable",
     "see_vertices",
+    "ways",
 ]

@@ -39,6 +39,10 @@ class Answering(Protocol):
         """Of the whole question."""
 
     @property
+    def delta(self) -> Fraction:
+        """Of the whole question."""
+
+    @property
     def confidence(self) -> float:
         """Of the intervals."""
 
@@ -72,7 +76,7 @@ class Answering(Protocol):
 
 
 def plan(
-    asked: str, answering: Answering, unit: str, known: Mapping[str, str], load: Callable[[], Graph],
+    asked: str, answering: Answering, unit: str, known: Mapping[str, str], load: Callable[[], Any],
     probe: Callable[[], object],
 ) -> ReleasePlan[Any, Release]:  # fmt: skip
     """The plan of a question.
@@ -86,7 +90,8 @@ def plan(
         probe: sees that it could be read; reads no edge.
     """
     question = json.dumps([
-        "graph", asked, answering.name, unit, str(answering.epsilon), answering.confidence, dict(known)
+        "graph", asked, answering.name, unit, str(answering.epsilon), answering.confidence, dict(known),
+        *([str(answering.delta), getattr(answering, "guess", 0)] if answering.delta else []),
     ])  # fmt: skip
     uses = {name: Use(made, "add_remove", answering.size) for name, made in answering.mechanisms.items()}
 
@@ -97,7 +102,7 @@ def plan(
     return ReleasePlan(
         question=question,
         words=f"graph: {asked}, {answering.name}",
-        loss=Loss(answering.epsilon),
+        loss=Loss(answering.epsilon, answering.delta),
         uses=uses,
         compute=lambda draw: answering.draw(load(), draw),
         answer=answer,
@@ -121,6 +126,7 @@ def _release(asked: str, answering: Answering, unit: str, columns: Mapping[str, 
         high={name: pa.array([one.high for one in cells]) for name, cells in columns.items()},
         confidence=answering.confidence,
         epsilon=answering.epsilon,
+        delta=answering.delta,
         notes=(HIDES[unit], *answering.notes),
         made=dt.datetime.now(dt.UTC).replace(microsecond=0),
     )

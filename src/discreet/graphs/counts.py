@@ -7,23 +7,27 @@ they are the sum of (L L) over the entries of L, which takes at most m sqrt(2 m)
 Common neighbours: of all pairs of vertices, the pair with the most is looked for among the vertices of high degree
 first, since a pair has no more common neighbours than either has neighbours. Vertices whose degree is no larger than
 the largest number found so far are never looked at.
+
+Where the edges stay in an engine, `discreet.graphs.engine_graph` computes the same numbers there.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from functools import singledispatch
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.graphs.graph import Graph
+from discreet.graphs.graph import Counted, Graph
 from discreet.graphs.sparse import products, scipy_sparse
 
 if TYPE_CHECKING:
     from discreet.graphs.graph import Integers
 
 
-def triangles(graph: Graph) -> int:
+@singledispatch
+def triangles(graph: Any) -> int:
     """How many triples of vertices are joined pairwise.
 
     Example:
@@ -37,7 +41,8 @@ def triangles(graph: Graph) -> int:
     return sum(int(product.multiply(upward[rows]).sum()) for rows, product in products(upward, upward))
 
 
-def common(graph: Graph) -> int:
+@singledispatch
+def common(graph: Any) -> int:
     """The largest number of common neighbours of two vertices, joined or not.
 
     Privacy: it moves by at most 1 when an edge is added or removed, for each pair gains or loses one at most.
@@ -63,38 +68,42 @@ def common(graph: Graph) -> int:
     return best
 
 
-def widest(graph: Graph) -> int:
+def widest(graph: Counted) -> int:
     """The largest degree. It moves by at most 1 when an edge is added or removed."""
-    return int(graph.degrees.max(initial=0))
+    return max(graph.degree_numbers, default=0)
 
 
-def stars(graph: Graph, k: int) -> int:
+def stars(graph: Counted, k: int) -> int:
     """How many sets of k edges share a vertex: the sum of binomial(degree, k).
 
     Example:
         >>> stars(Graph.of(4, [0, 0, 0], [1, 2, 3]), 2)
         3
     """
-    return sum(math.comb(degree, k) * many for degree, many in enumerate(np.bincount(graph.degrees).tolist()))
+    return sum(math.comb(degree, k) * many for degree, many in graph.degree_numbers.items())
 
 
-def end_products(graph: Graph) -> int:
+@singledispatch
+def end_products(graph: Any) -> int:
     """The sum over the edges of the product of the degrees of their ends."""
     one, other = graph.degrees[graph.low].astype(object), graph.degrees[graph.high].astype(object)
     return int((one * other).sum()) if len(one) else 0
 
 
-def merges(graph: Graph) -> int:
+@singledispatch
+def merges(graph: Any) -> int:
     """The number of vertices less that of connected components: the edges of a spanning forest."""
     count, _ = scipy_sparse().csgraph.connected_components(
         graph.matrix(graph.low, graph.high), directed=False
     )
-    return graph.size - int(count)
+    return int(graph.size) - int(count)
 
 
-def at_least(graph: Graph, most: int) -> Integers:
+def at_least(graph: Counted, most: int) -> Integers:
     """How many vertices have at least d neighbours, for d = 1 to most: int64 array (most,)."""
-    many = np.bincount(np.minimum(graph.degrees, most), minlength=most + 1)
+    many = np.zeros(most + 1, np.int64)
+    for degree, vertices in graph.degree_numbers.items():
+        many[min(degree, most)] += vertices
     return np.asarray(np.cumsum(many[::-1])[::-1][1:], np.int64)
 
 

@@ -4,14 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     import numpy.typing as npt
 
     Integers = npt.NDArray[np.int64]
+
+
+class Counted(Protocol):
+    """A graph here, or in an engine."""
+
+    @property
+    def edges(self) -> int:
+        """How many edges there are."""
+
+    @property
+    def degree_numbers(self) -> Mapping[int, int]:
+        """By degree, how many vertices have it; those without edges may be left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +65,12 @@ class Graph:
     def degrees(self) -> Integers:
         """The degree of each vertex: int64 array (size,)."""
         return np.bincount(self.low, minlength=self.size) + np.bincount(self.high, minlength=self.size)
+
+    @cached_property
+    def degree_numbers(self) -> Mapping[int, int]:
+        """By degree, how many vertices have it."""
+        many = np.bincount(self.degrees)
+        return {int(degree): int(many[degree]) for degree in np.flatnonzero(many)}
 
     def matrix(self, low: Integers | None = None, high: Integers | None = None) -> Any:
         """A sparse matrix of ones at (low, high) of some edges, by default of all and in both directions."""

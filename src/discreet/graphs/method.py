@@ -3,7 +3,8 @@
 `global` gives each integer Laplace noise for the farthest that an edge can move it in any graph of n vertices.
 `ladder` spends a fifth of epsilon on the widths, with Laplace noise, and the rest on ladders: the noise fits the graph,
 and a bound of the width from above tells how wide it is. `smooth` does the same with Cauchy noise of the smooth
-sensitivity in place of ladders; its tails are so heavy that it is hardly ever better.
+sensitivity in place of ladders; its tails are so heavy that it is hardly ever better. `smooth-laplace` takes Laplace
+noise of the smooth sensitivity, which needs a delta, and errs least where one is granted.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 
@@ -21,17 +22,23 @@ from discreet.errors import InvalidParameter
 from discreet.graphs.question import WIDTHS, Interval, Question, Statistic
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
+from discreet.mechanisms.numeric.smooth_laplace import SmoothLaplace
 from discreet.mechanisms.selection.ladder import Climbed, Ladder
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from discreet.graphs.graph import Graph
     from discreet.release.draw import Draw
 
 WIDTH_SHARE: Final = Fraction(1, 5)
 """The share of epsilon, and of the chance that an interval misses, that goes to the widths."""
-FITTING: Final = {"ladder": Ladder, "smooth": SmoothCauchy}
-"""By method, the mechanism whose noise fits the graph."""
+WITH_DELTA: Final = "smooth-laplace"
+"""The method that needs a delta."""
+FITTING: Final = ("ladder", "smooth", WITH_DELTA)
+"""The methods whose noise fits the graph."""
 METHODS: Final = (*FITTING, "global")
+Fitting: TypeAlias = "Ladder | SmoothCauchy | SmoothLaplace"
 _COARSEST: Final = 1 << 55
 _LARGEST: Final = 1 << 62
 
@@ -47,6 +54,8 @@ class Method:
         closed: whether the vertices are a public set, so that no graph has more.
         epsilon: of the whole question.
         confidence: of the interval.
+        granted: the delta that may be spent; `smooth-laplace` takes all of it, and the others none.
+        guess: a public guess of the widths, for which `smooth-laplace` makes its noise least.
     """
 
     name: str
@@ -55,6 +64,8 @@ class Method:
     closed: bool
     epsilon: Fraction
     confidence: float
+    granted: Fraction = Fraction(0)
+    guess: int = 0
     size = 1
     first = 0
     notes = ()
@@ -63,23 +74,37 @@ class Method:
         """How far an edge moves a statistic at most, for a width."""
         return statistic.rung(min(width, max(0, self.vertices - statistic.short)) if self.closed else width)
 
+    @property
+    def delta(self) -> Fraction:
+        """The delta of the whole question."""
+        return self.granted if self.name == WITH_DELTA and self._widths else Fraction(0)
+
     @cached_property
-    def mechanisms(self) -> Mapping[str, LaplaceVector | Ladder | SmoothCauchy]:
+    def mechanisms(self) -> Mapping[str, LaplaceVector | Fitting]:
         """The mechanisms of widths and statistics, by name."""
         question, widths = self.question, self._widths
         each = self.epsilon * (WIDTH_SHARE if widths else 0)
-        made: dict[str, LaplaceVector | Ladder | SmoothCauchy] = {
+        made: dict[str, LaplaceVector | Fitting] = {
             name: LaplaceVector(len(widths) / each, 1) for name in widths
         }
         rest = (self.epsilon - each) / len(question.statistics)
         for one in question.statistics:
             if one.width and widths:
-                most = one.most(self.vertices)
-                made[one.name] = FITTING[self.name](rest, lambda width, one=one: self.rung(one, width), most)  # type: ignore[misc, assignment]
+                made[one.name] = self._fit(one, rest)
             else:
                 moved = max(1, self.rung(one, self.vertices))
                 made[one.name] = LaplaceVector(moved / rest, moved)
         return made
+
+    def _fit(self, one: Statistic, epsilon: Fraction) -> Fitting:
+        """The noise of a statistic that fits the graph."""
+        rung: Callable[[int], int] = partial(self.rung, one)
+        most = one.most(self.vertices)
+        if self.name == WITH_DELTA:
+            many = sum(1 for each in self.question.statistics if each.width)
+            guess = min(self.guess, self.vertices)
+            return SmoothLaplace(epsilon, self.granted / many, rung, most, guess)
+        return (Ladder if self.name == "ladder" else SmoothCauchy)(epsilon, rung, most)
 
     @property
     def _widths(self) -> tuple[str, ...]:
@@ -95,7 +120,11 @@ class Method:
             raise InvalidParameter(
                 f"No method has the name {self.name}.", f"Choose from {', '.join(METHODS)}."
             )
-        if self.name == "smooth":
+        if self.name == WITH_DELTA and self.question.widths and not self.granted:
+            raise InvalidParameter(
+                f"The method {WITH_DELTA} needs a delta.", "Give one that the budget grants, such as 1e-9."
+            )
+        if self.name in ("smooth", WITH_DELTA):
             _ = self.mechanisms  # raises where epsilon is too small
         if self.name == "global" and self.question.widths and not self.closed:
             raise InvalidParameter(
@@ -180,8 +209,9 @@ class Method:
 
 
 def predictions(
-    question: Question, vertices: int, closed: bool, epsilon: Fraction, confidence: float, width: int | None
-) -> list[tuple[Method, float]]:
+    question: Question, vertices: int, closed: bool, epsilon: Fraction, confidence: float, width: int | None,
+    delta: Fraction = Fraction(0), names: tuple[str, ...] = (),
+) -> list[tuple[Method, float]]:  # fmt: skip
     """The methods that can answer a question, that of the least predicted error first.
 
     Args:
@@ -192,15 +222,22 @@ def predictions(
         confidence: of the interval.
         width: a public guess of the widths, which privacy does not hang on; by default the root of the number of
             vertices.
+        delta: that may be spent.
+        names: the methods to look at, which then have to be possible; by default all that are.
+
+    Raises:
+        InvalidParameter: a method that was named is not possible.
     """
     guess = math.isqrt(vertices) if width is None else width
-    names = METHODS if question.widths else ("global",)
+    every = METHODS if question.widths else ("global",)
     made = []
-    for name in names:
-        method = Method(name, question, vertices, closed, epsilon, confidence)
+    for name in names or every:
+        method = Method(name, question, vertices, closed, epsilon, confidence, delta, guess)
         try:
             method.see_possible()
         except InvalidParameter:
+            if names:
+                raise
             continue
         made.append((method, method.predicted(guess)))
     return sorted(made, key=lambda one: one[1])

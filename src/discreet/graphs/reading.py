@@ -82,11 +82,11 @@ def of_table(table: pa.Table, columns: tuple[str, str], vertices: list[Any] | No
     names = [end.cast(pa.int64() if whole else pa.large_string()) for end in ends]
     both = pa.chunked_array([*names[0].chunks, *names[1].chunks], names[0].type)
     if vertices is not None:
-        listed = _listed(vertices, whole)
-        place = pc.fill_null(pc.index_in(both, listed), -1).to_numpy().astype(np.int64)
+        public = listed(vertices, whole)
+        place = pc.fill_null(pc.index_in(both, public), -1).to_numpy().astype(np.int64)
         one, other = np.split(place, 2)
         known = (one >= 0) & (other >= 0)
-        return Graph.of(len(listed), one[known], other[known])
+        return Graph.of(len(public), one[known], other[known])
     known_names = pc.unique(both)
     order = pc.array_sort_indices(known_names).to_numpy()
     rank = np.empty(len(order), np.int64)
@@ -96,7 +96,7 @@ def of_table(table: pa.Table, columns: tuple[str, str], vertices: list[Any] | No
     return Graph.of(len(order), one, other)
 
 
-def _listed(vertices: list[Any], whole: bool) -> Any:
+def listed(vertices: list[Any], whole: bool) -> Any:
     """The public names, of the type of the columns; a name that no such column can hold keeps its place."""
     import pyarrow as pa
 

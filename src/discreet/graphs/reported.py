@@ -135,6 +135,7 @@ class LocalEdges:
     closed: bool
     epsilon: Fraction
     confidence: float
+    delta = Fraction(0)
     name = "local"
     first = 0
     notes = ()

@@ -40,6 +40,7 @@ class VertexEdges:
     most: int
     epsilon: Fraction
     confidence: float
+    delta = Fraction(0)
     size = 1
     first = 0
 

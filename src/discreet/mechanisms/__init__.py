@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numeric.laplace_error import LaplaceError
     from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
     from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
+    from discreet.mechanisms.numeric.smooth_laplace import SmoothLaplace
     from discreet.mechanisms.numeric.staircase import Staircase
     from discreet.mechanisms.numeric.threshold import ThresholdedCounts
     from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
@@ -68,6 +69,7 @@ __all__ = [
     "RandomizedResponse",
     "Rounds",
     "SmoothCauchy",
+    "SmoothLaplace",
     "SparseCounts",
     "Staircase",
     "ThresholdedCounts",
@@ -103,6 +105,7 @@ _NAMES = {
     "local.randomized_response": "RandomizedResponse",
     "selection.sparse_counts": "SparseCounts",
     "numeric.smooth_cauchy": "SmoothCauchy",
+    "numeric.smooth_laplace": "SmoothLaplace",
     "numeric.staircase": "Staircase",
     "numeric.threshold": "ThresholdedCounts",
     "local.two_coins": "TwoCoins",

@@ -12,6 +12,7 @@ import secrets
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -21,6 +22,7 @@ from discreet.engines.paths import with_fields
 from discreet.engines.schema import ColumnSchema, TableSchema
 from discreet.engines.spark.capabilities import CAPABILITIES
 from discreet.engines.spark.quiet import quiet
+from discreet.engines.spark.rounds import settled
 from discreet.engines.spark.units import identity_of
 from discreet.engines.twins import see_no_twin_tables, see_no_twins
 from discreet.errors import SourceError
@@ -149,6 +151,17 @@ class SparkEngine:
             raise no_table(table)
         shown = [_quote(n) for n, c in found.items() if not c.within and (columns is None or n in columns)]
         return _naive(self._run(f"SELECT {', '.join(shown)} FROM {_quote(table)}", NO_TABLES))
+
+    def settled(
+        self, state: str, start: str, step: str, left: str, tables: Mapping[str, pa.Table] = NO_TABLES
+    ) -> int:
+        """Repeat a statement on the cluster until nothing is left to do, and count the rows; see `rounds`.
+
+        Raises:
+            EngineError: Spark failed or was interrupted.
+        """
+        ask = partial(settled, state=state, start=start, step=step, left=left)
+        return int(only_integers(self._ask(ask, tables)).column(0)[0].as_py())
 
     def version(self, table: str) -> str:
         """Return a text that is the same until the source is opened again; reads no data.

@@ -1,13 +1,8 @@
 """An integer with Cauchy noise that fits its smooth sensitivity.
 
-Let f, the width u and the rung B be as for the ladder (`mechanisms.selection.ladder`): B(u + t) bounds the local
-sensitivity of all data sets at distance t. With a rational q >= e^-beta, S(D) = max over t of q^t B(u(D) + t) is at
-least the local sensitivity, and S(D) <= S(D')/q <= e^beta S(D') for neighbours: a beta-smooth bound (Nissim,
-Raskhodnikova and Smith 2007, definition 2.2), exact and rational. With beta = epsilon/6 and Z a standard Cauchy
-variable, f + (6/epsilon) S Z is epsilon-private (their lemmas 2.6 and 2.7, gamma = 2), and so is its rounded value.
-
-The logarithm of B must be concave from its first positive value on, so that the first t from which q^t B(u + t) falls
-gives the maximum.
+Let S be the smooth sensitivity for a rational q >= e^-beta (`mechanisms.numeric.smoothness`): a beta-smooth bound of
+the local sensitivity. With beta = epsilon/6 and Z a standard Cauchy variable, f + (6/epsilon) S Z is epsilon-private
+(Nissim, Raskhodnikova and Smith 2007, lemmas 2.6 and 2.7, gamma = 2), and so is its rounded value.
 """
 
 from __future__ import annotations
@@ -20,6 +15,7 @@ from typing import Final
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
+from discreet.mechanisms.numeric.smoothness import smooth_sensitivity
 from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.mechanisms.selection.ladder import Climbed
 from discreet.noise.digits import enclose_exp
@@ -75,13 +71,7 @@ class SmoothCauchy(PureLoss):
 
     def sensitivity(self, width: int) -> Fraction:
         """The smooth sensitivity S."""
-        q, t = self._shrink, 0
-        here = self.rung(width)
-        while True:
-            there = self.rung(width + t + 1)
-            if (here and there * q <= here) or (not here and t > _NEVER):
-                return here * q**t
-            here, t = there, t + 1
+        return smooth_sensitivity(self.rung, width, self._shrink)
 
     @property
     def _shrink(self) -> Fraction:
@@ -113,7 +103,3 @@ class SmoothCauchy(PureLoss):
     def half_width_up_to(self, width: int, confidence: Number = 0.95) -> int:
         """The same for all widths up to this one: it rises with the width."""
         return self.half_width(confidence, max(0, width))
-
-
-_NEVER: Final = 64
-"""A rung that is still 0 so many steps on is 0 for ever: that of 8-stars begins at 7."""

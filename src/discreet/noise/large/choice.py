@@ -80,12 +80,15 @@ def choose(source: Source, weights: Sequence[int], scale: Fraction, precision: i
             middle = (low + high) // 2
             low, high = (low, middle) if place < ends[middle] else (middle + 1, high)
         inside = place - (ends[low] - shares[low])
-        if _is_below(source, inside, weights[first + low], low / scale, precision, width):
+        if is_below(source, inside, weights[first + low], low / scale, precision, width):
             return first + low
 
 
-def _is_below(source: Source, inside: int, weight: int, x: Fraction, precision: int, width: int) -> bool:
-    """Whether `inside` and a uniform fraction of one, drawn here, are below weight e^-x 2^precision."""
+def is_below(source: Source, inside: int, weight: int, x: Fraction, precision: int, width: int) -> bool:
+    """Whether `inside` and a uniform fraction of one, drawn here, are below weight e^-x 2^precision.
+
+    With inside and precision 0 and weight 1 that is an exact Bernoulli variable of probability e^-x.
+    """
     if not x:
         return True
     spare = weight.bit_length()

@@ -2,51 +2,32 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+from fractions import Fraction
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Any, Self
 
-from discreet.errors import InvalidParameter, PolicyError
-from discreet.graphs import (
-    DEGREES,
-    Answering,
-    Graph,
-    Histogram,
-    LocalEdges,
-    Method,
-    VertexEdges,
-    of_object,
-    of_table,
-    plan,
-    predictions,
-    read,
-    see_readable,
-    see_vertices,
-)
+from discreet.errors import InvalidParameter
+from discreet.graphs import HERE, Asked, Shape, plan, see_vertices, ways
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.policy import Budget
 from discreet.rational import Number, decimal, epsilon_of
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.bill import Bill, billed
 from discreet.release.guarantee import Guarantee
-from discreet.session.budget import DATA_SET, BudgetState
-from discreet.session.sources.ledger_place import beside
-from discreet.session.sources.protected_files import ProtectedFiles, files_of
+from discreet.session.budget import DATA_SET, BudgetState, account_of
+from discreet.session.parameters import delta_of
+from discreet.session.sources.graph_source import GraphSource
 
 if TYPE_CHECKING:
-    from discreet.engines.engine import Engine
+    from discreet.graphs import Answering
     from discreet.release.answer import Release
 
 UNITS = ("edge", "vertex")
-MOST_DEGREE = 100
-"""The last degree of a histogram under edge privacy, unless the graph is smaller or another one is asked for."""
 
 
 @dataclass(frozen=True)
@@ -56,83 +37,19 @@ class GraphPreview:
     Attributes:
         method: its name.
         error: half the width of the interval, or for an answer of several numbers a share that compares methods.
+        delta: that it spends; the epsilon is that of the question.
     """
 
     method: str
     error: float
-
-
-class _Source:
-    """Where the graph comes from, read once, after the first charge."""
-
-    def __init__(self, source: object, table: str | None, ends: tuple[str, str] | None,
-                 vertices: list[Any] | None) -> None:  # fmt: skip
-        from discreet.engines.sources import open_source
-
-        self._vertices = vertices
-        self._graph: Graph | None = of_object(source)
-        self._engine: Engine | None = None
-        self._table, self.size = "graph", None if self._graph is None else self._graph.size
-        if self._graph is not None:
-            if vertices is not None:
-                raise InvalidParameter(
-                    "This graph has its vertices itself.", "Leave vertices out, or give a number."
-                )
-            self._version = secrets.token_hex(8)
-            return
-        self._engine = open_source(source, table)
-        try:
-            names = list(self._engine.schema())
-            if len(names) != 1 and table not in names:
-                raise PolicyError(f"Which of the tables {', '.join(names)} has the edges is not said.",
-                                  "Name it with table=.")  # fmt: skip
-            self._table = table if table in names else names[0]
-            schema = self._engine.schema()[self._table]
-            two = cast("tuple[str, str]", tuple(schema)) if len(schema) == 2 else ("source", "target")
-            self._ends: tuple[str, str] = ends or two
-            self._columns = see_readable(schema, self._ends)
-        except BaseException:
-            self._engine.close()
-            raise
-
-    @property
-    def table(self) -> str:
-        """The name of the table of edges."""
-        return self._table
-
-    def known(self) -> dict[str, str]:
-        """The source and its version, which make the question."""
-        if self._engine is None:
-            return {"version": self._version}
-        names = hashlib.sha256(json.dumps(self._vertices).encode()).hexdigest()
-        return {"table": self._table, "ends": str(self._ends), "names": names,
-                "version": self._engine.version(self._table)}  # fmt: skip
-
-    def load(self) -> Graph:
-        """The graph; called after a charge."""
-        if self._engine is None or self._graph is not None:
-            return cast("Graph", self._graph)
-        return of_table(self._engine.public(self._table, self._columns), self._ends, self._vertices)
-
-    def place(self, source: object) -> Path | None:
-        """Where the ledger lies unless said."""
-        return None if self._engine is None else beside(source, self._engine, [self._table])
-
-    def files(self, ledger: Ledger) -> ProtectedFiles:
-        """The files that no answer may replace."""
-        return files_of(self._engine, ledger) if self._engine else ProtectedFiles()
-
-    def close(self) -> None:
-        """Release the engine."""
-        if self._engine is not None:
-            self._engine.close()
+    delta: Fraction = Fraction(0)
 
 
 class GraphSession:
     """A graph under a budget. Made by `graph`.
 
     Privacy: every answer is epsilon-differentially private for one edge, or one vertex with its edges, added or
-    removed; the answers of one ledger compose.
+    removed, or (epsilon, delta)-private where it says a delta; the answers of one ledger compose.
 
     Attributes:
         unit: `edge` or `vertex`.
@@ -141,29 +58,33 @@ class GraphSession:
         ledger: the ledger, for `entries()` and `verify()`.
     """
 
-    def __init__(self, source: _Source, ledger: Ledger, limit: Loss, unit: str, vertices: int, closed: bool,
-                 max_degree: int | None) -> None:  # fmt: skip
-        self._source, self._closed, self._max_degree = source, closed, max_degree
-        self._limit = limit
+    def __init__(self, source: GraphSource, ledger: Ledger, budget: Budget | Loss, shape: Shape) -> None:
+        self._source, self._shape = source, shape
+        self._limit = Loss(budget.epsilon, budget.delta)
         guarantee = Guarantee(
-            "add_remove", {source.table.lower(): unit}, {source.table.lower(): max_degree or 1}
+            "add_remove", {source.table.lower(): shape.unit}, {source.table.lower(): shape.max_degree or 1}
         )
-        self._account = DataAccount(ledger, Account(DATA_SET, limit), guarantee)
-        self.unit, self.vertices, self.ledger = unit, vertices, ledger
+        account = Account(DATA_SET, self._limit)
+        if isinstance(budget, Budget):
+            account = Account(account_of(DATA_SET, budget.version), self._limit, budget.accountant)
+        self._account = DataAccount(ledger, account, guarantee)
+        self.unit, self.vertices, self.ledger = shape.unit, shape.vertices, ledger
         self.files = source.files(ledger)
 
     @property
     def budget(self) -> BudgetState:
         """The budget of the graph: total, spent and left."""
-        return BudgetState(self._limit.epsilon, self._account.spent().epsilon)
+        spent = self._account.spent()
+        return BudgetState(self._limit.epsilon, spent.epsilon, self._limit.delta, spent.delta)
 
-    def preview(self, count: str, epsilon: Number, *, confidence: float = 0.95, width: int | None = None,
-                max_degree: int | None = None) -> list[GraphPreview]:  # fmt: skip
+    def preview(self, count: str, epsilon: Number, *, delta: Number | None = None, confidence: float = 0.95,
+                width: int | None = None, max_degree: int | None = None) -> list[GraphPreview]:  # fmt: skip
         """Predict the error of each method, that of the least first. It reads no data and costs nothing.
 
         Args:
             count: as for `ask`.
             epsilon: of the question.
+            delta: that it may spend.
             confidence: of the interval.
             width: a public guess of how many common neighbours two vertices have, or of the largest degree; by default
                 the root of the number of vertices. A bad guess costs accuracy and nothing else.
@@ -172,12 +93,12 @@ class GraphSession:
         Raises:
             InvalidParameter: an argument does not fit.
         """
-        made = self._methods(count, epsilon, confidence, width, max_degree)
-        return [GraphPreview(one.name, error) for one, error in made]
+        made = self._ways(count, epsilon, delta, confidence, width, max_degree)
+        return [GraphPreview(one.name, error, one.delta) for one, error in made]
 
     def ask(
-        self, count: str, epsilon: Number, *, method: str = "", confidence: float = 0.95, width: int | None = None,
-        max_degree: int | None = None,
+        self, count: str, epsilon: Number, *, delta: Number | None = None, method: str = "", confidence: float = 0.95,
+        width: int | None = None, max_degree: int | None = None,
     ) -> Release:  # fmt: skip
         """Answer a question about the graph, charged to the budget; the same one again is free.
 
@@ -185,63 +106,49 @@ class GraphSession:
             count: `edges`, `degrees`, `triangles`, `2-stars` to `8-stars`, `components`, `clustering` or
                 `assortativity`; where vertices are hidden, `edges` or `degrees`.
             epsilon: of the whole question.
-            method: `ladder`, `smooth` or `global`, and for edges `local`; where vertices are hidden, `flow` or
-                `projection`. By default the one whose predicted error is least.
+            delta: that it may spend, and only the method `smooth-laplace` does; the budget must grant it.
+            method: `ladder`, `smooth`, `smooth-laplace` or `global`, and for edges `local`; where vertices are hidden,
+                `flow` or `projection`. By default the one whose predicted error is least.
             confidence: of the intervals.
-            width: as for `preview`; it decides nothing but the method.
+            width: as for `preview`; it decides the method, and for which graphs the noise of `smooth-laplace` is least.
             max_degree: of `degrees`, the last degree that is shown.
 
         Raises:
             InvalidParameter: an argument does not fit. Nothing was charged.
+            SourceError: an engine that shall count could not. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. Nothing was charged.
             EngineError: the edges could not be read; the charge stays.
             LedgerError: the ledger cannot be read or written.
 
-        Privacy: epsilon-differentially private (pure) for the unit, by the mechanisms of `discreet.graphs`.
+        Privacy: epsilon-differentially private (pure) for the unit, or (epsilon, delta)-private by `smooth-laplace`, by
+        the mechanisms of `discreet.graphs`.
         """
         with Bill() as paying, billed(paying):
-            made = [one for one, _ in self._methods(count, epsilon, confidence, width, max_degree, method)]
-            known = {**self._source.known(), "vertices": str(self.vertices), "closed": str(self._closed),
-                     "most": str(getattr(made[0], "most", ""))}  # fmt: skip
-            asked = plan(count, made[0], self.unit, known, self._source.load, self._source.known)
+            made = self._ways(count, epsilon, delta, confidence, width, max_degree, method)[0][0]
+            known = {**self._source.known(), "vertices": str(self.vertices), "closed": str(self._shape.closed),
+                     "most": str(getattr(made, "most", ""))}  # fmt: skip
+            there = self._source.counts_there(count, made.name in HERE)
+            asked = plan(
+                count,
+                made,
+                self.unit,
+                known,
+                lambda: self._source.load(there),
+                lambda: self._source.see(there),
+            )
             return gate.release(asked, self.ledger, self._account)
 
-    def _methods(
-        self, count: str, epsilon: Number, confidence: float, width: int | None, max_degree: int | None,
-        method: str = "",
+    def _ways(
+        self, count: str, epsilon: Number, delta: Number | None, confidence: float, width: int | None,
+        max_degree: int | None, method: str = "",
     ) -> list[tuple[Answering, float]]:  # fmt: skip
         """The methods with their predicted errors; only the one of a name, where one is given."""
-        loss, level = epsilon_of(epsilon), float(read_confidence(confidence))
+        loss, may_spend, level = epsilon_of(epsilon), delta_of(delta), float(read_confidence(confidence))
         if width is not None:
             read_count(width, "width", "Give a whole number.", 0)
         if max_degree is not None:
             read_count(max_degree, "max_degree", "Give a whole number.")
-        found: list[Answering]
-        if count == DEGREES:
-            bound = max_degree or self._max_degree or min(MOST_DEGREE, max(1, self.vertices - 1))
-            if self.unit == "vertex":
-                bound = cast("int", self._max_degree)
-            found = [Histogram(self.vertices, bound, self.unit == "vertex", loss, level)]
-        elif self.unit == "vertex":
-            if count != "edges":
-                raise InvalidParameter(
-                    f"With hidden vertices there is no private {count} here.", "Ask for edges or degrees."
-                )
-            bound = cast("int", self._max_degree)
-            found = [
-                VertexEdges(name, self.vertices, bound, loss, level)
-                for name in ([method] if method else ["flow", "projection"])
-            ]
-        elif method == "local" and count == "edges":
-            found = [LocalEdges(self.vertices, self._closed, loss, level)]
-        else:
-            question = read(count)
-            if not method:
-                return list(predictions(question, self.vertices, self._closed, loss, level, width))
-            found = [Method(method, question, self.vertices, self._closed, loss, level)]
-        for one in found:
-            one.see_possible()
-        return [(one, one.predicted(width or 0)) for one in found]
+        return ways(Asked(count, loss, may_spend, level, width, max_degree or 0, method), self._shape)
 
     def close(self) -> None:
         """Release the data and the ledger."""
@@ -260,20 +167,21 @@ class GraphSession:
 def graph(
     source: object,
     *,
-    budget: Number,
+    budget: Number | Budget,
     vertices: int | Iterable[Any] | None = None,
     privacy_unit: str = "edge",
     max_degree: int | None = None,
     ends: tuple[str, str] | None = None,
     table: str | None = None,
     ledger: str | os.PathLike[str] | None = None,
+    in_engine: bool | None = None,
 ) -> GraphSession:
     """Put a graph under a budget.
 
     Args:
         source: a graph of networkx or igraph, a sparse matrix of SciPy, or a table of edges: anything that `protect`
             opens.
-        budget: the epsilon that may ever be spent.
+        budget: the epsilon that may ever be spent, or a `Budget`, which may grant a delta.
         vertices: the names of all vertices, which are public: a range or a list; edges of others are dropped. Or a
             number that is no less than that of the vertices. A graph object has its vertices itself.
         privacy_unit: `edge`, where the vertices are public and one edge is hidden, or `vertex`, where a vertex is
@@ -282,6 +190,8 @@ def graph(
         ends: the two columns of an edge; by default the two that there are, or `source` and `target`.
         table: the table of edges, where the source has several.
         ledger: where the budget is kept; by default beside the data, and in memory for data in memory.
+        in_engine: whether the engine of the table counts, and only integers leave it; by default Spark does, and from
+            others the edges are read into this process.
 
     Raises:
         InvalidParameter, PolicyError: a declaration is missing or does not fit.
@@ -310,9 +220,9 @@ def graph(
         )
     elif max_degree is not None:
         raise InvalidParameter("max_degree is for hidden vertices.", "Leave it out, or hide vertices.")
-    limit = Loss(decimal(budget, "budget"))
+    limit = budget if isinstance(budget, Budget) else Loss(decimal(budget, "budget"))
     names = None if vertices is None or isinstance(vertices, int) else see_vertices(vertices)
-    opened = _Source(source, table, ends, names)
+    opened = GraphSource(source, table, ends, names, in_engine)
     try:
         size = len(names) if names is not None else vertices if isinstance(vertices, int) else opened.size
         if size is None or (privacy_unit == "vertex" and vertices is None):
@@ -321,10 +231,11 @@ def graph(
             )
         read_count(size, "vertices", "Give how many there are at most.")
         closed = privacy_unit == "edge" and (names is not None or opened.size is not None)
+        if in_engine and privacy_unit == "vertex":
+            raise InvalidParameter("No engine can count with hidden vertices.", "Leave in_engine out.")
         book = open_ledger(ledger or opened.place(source))
     except BaseException:
         opened.close()
         raise
-    return GraphSession(
-        opened, book, limit, privacy_unit, max(size, opened.size or 0) if closed else size, closed, max_degree
-    )
+    many = max(size, opened.size or 0) if closed else size
+    return GraphSession(opened, book, limit, Shape(many, closed, privacy_unit, max_degree or 0))

@@ -52,6 +52,28 @@ def test_previews_are_free(club: str, run: Run) -> None:
     assert "(1 spent)" in run("graph", club, "--count", "edges", "-e", "1", *GIVEN).stderr
 
 
+def test_a_delta_is_granted_shown_and_spent(club: str, run: Run) -> None:
+    asked = ("graph", club, "--count", "triangles", "-e", "4", "--delta", "1e-6", "--width", "10", *GIVEN)
+    refused = run(*asked, "--method", "smooth-laplace")
+    assert refused.exit_code == 3
+    assert "0 left" in refused.stderr
+    granted = (*asked, "--budget-delta", "1e-5")
+    seen = json.loads(run(*granted, "--preview", "--json").stdout)
+    assert seen["deltas"] == {"smooth-laplace": 1e-6}
+    assert "1e-06" in run(*granted, "--preview").stdout
+    answer = run(*granted, "--method", "smooth-laplace", "--json")
+    assert json.loads(answer.stdout)["delta"] == "0.000001"
+    assert "delta 9e-06 left of 1e-05" in answer.stderr
+
+
+def test_the_engine_counts(club: str, run: Run) -> None:
+    found = run("graph", club, "--count", "edges", "-e", "400", *GIVEN, "--in-engine", "--json")
+    assert json.loads(found.stdout)["rows"][0]["edges"] == 78
+    hidden = ("--hide", "vertex", "--max-degree", "17", "--vertices", "50", "--budget", "9")
+    refused = run("graph", club, "--count", "edges", "-e", "1", *hidden, "--in-engine")
+    assert (refused.exit_code, "hidden vertices" in refused.stderr) == (2, True)
+
+
 def test_hidden_vertices_and_named_ones(club: str, run: Run) -> None:
     hidden = ("--hide", "vertex", "--max-degree", "17", "--vertices", "50", "--budget", "9000")
     asked = run("graph", club, "--count", "edges", "-e", "4000", *hidden, "--json", "--ledger", "other.db")

@@ -15,6 +15,7 @@ from discreet.cli.progress import Progress
 from discreet.cli.terminal.sink import Sink
 
 if TYPE_CHECKING:
+    from discreet.policy import Budget
     from discreet.session.sources.graphing import GraphPreview
 
 
@@ -29,7 +30,12 @@ class Way:
         ),
     ] = None
     method: Annotated[
-        str, typer.Option("--method", metavar="NAME", help="ladder, smooth or global; flow or projection.")
+        str,
+        typer.Option(
+            "--method",
+            metavar="NAME",
+            help="ladder, smooth, smooth-laplace, global or local; of hidden vertices flow or projection.",
+        ),
     ] = ""
     width: Annotated[
         int | None,
@@ -39,6 +45,48 @@ class Way:
             help="A public guess of the most common neighbours; it chooses the method.",
         ),
     ] = None
+    delta: Annotated[
+        str | None,
+        typer.Option("--delta", metavar="DELTA", help="May be spent; it buys the method smooth-laplace."),
+    ] = None
+    in_engine: Annotated[
+        bool | None,
+        typer.Option(
+            "--in-engine/--here",
+            help="Where the edges are counted; by default tables of Spark there and others in this process.",
+            show_default=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class Granted:
+    """The budget of a graph."""
+
+    budget: opt.BudgetEpsilon = None
+    budget_delta: Annotated[
+        str | None,
+        typer.Option(
+            "--budget-delta",
+            metavar="DELTA",
+            help="All of delta that may ever be spent; else none is granted.",
+        ),
+    ] = None
+    ledger: opt.LedgerPlace = None
+
+    def read(self) -> str | Budget:
+        """The budget.
+
+        Raises:
+            Usage: none was named.
+        """
+        from discreet.policy import Budget
+
+        if self.budget is None:
+            raise opt.Usage("name with --budget all that may ever be spent on the graph")
+        if self.budget_delta is None:
+            return self.budget
+        return Budget(epsilon=self.budget, delta=self.budget_delta)
 
 
 @grouped
@@ -57,6 +105,7 @@ def command(
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the question.")],
     sink: Sink,
     way: Way,
+    granted: Granted,
     vertices: Annotated[
         str | None,
         typer.Option(
@@ -72,8 +121,6 @@ def command(
         str | None, typer.Option("--ends", metavar="FROM,TO", help="The two columns of an edge.")
     ] = None,
     table: opt.Table = None,
-    budget: opt.BudgetEpsilon = None,
-    ledger: opt.LedgerPlace = None,
     confidence: opt.Confidence = 0.95,
     preview: Annotated[
         bool,
@@ -88,23 +135,24 @@ def command(
     Examples:
       discreet graph friends.csv --count triangles -e 1 --vertices 1..34 --budget 3
       discreet graph friends.csv --count triangles -e 1 --vertices 1..34 --budget 3 --preview
+      discreet graph friends.csv --count triangles -e 1 --delta 1e-6 --vertices 1..34 --budget 3 --budget-delta 1e-5
+      discreet graph spark:friends --count triangles -e 1 --vertices 1000000 --budget 3
       discreet graph friends.parquet --count degrees -e 1 --vertices people.txt --budget 3 -o degrees.svg
       discreet graph friends.csv --count edges -e 1 --hide vertex --max-degree 20 --vertices 50 --budget 3 --json
     """  # noqa: D301
     from discreet.cli.output import say
     from discreet.session.sources.graphing import graph
 
-    if budget is None:
-        raise opt.Usage("name with --budget all that may ever be spent on the graph")
+    limit = granted.read()
     names = _vertices(vertices)
     columns = None if ends is None else _ends(ends)
     sink.see()
     hidden = hide == "vertex"
     with Progress("opening the graph") as progress, source_of("FILE"), graph(
-        source, budget=budget, vertices=names, privacy_unit=hide, max_degree=way.max_degree if hidden else None,
-        ends=columns, table=table, ledger=ledger,
+        source, budget=limit, vertices=names, privacy_unit=hide, max_degree=way.max_degree if hidden else None,
+        ends=columns, table=table, ledger=granted.ledger, in_engine=way.in_engine,
     ) as session:  # fmt: skip
-        keywords: dict[str, Any] = {"confidence": confidence, "width": way.width,
+        keywords: dict[str, Any] = {"confidence": confidence, "width": way.width, "delta": way.delta,
                                     "max_degree": None if hidden else way.max_degree}  # fmt: skip
         if preview:
             _predict(session.preview(count, epsilon, **keywords), sink.as_json)
@@ -126,12 +174,19 @@ def command(
 
 def _predict(made: list[GraphPreview], as_json: bool) -> None:
     from discreet.cli.output import print_table
+    from discreet.rational import small
     from discreet.release.documents import dump
 
     if as_json:
-        typer.echo(dump({"best": made[0].method, "methods": {one.method: one.error for one in made}}))
+        deltas = {one.method: float(one.delta) for one in made if one.delta}
+        typer.echo(
+            dump(
+                {"best": made[0].method, "methods": {one.method: one.error for one in made}, "deltas": deltas}
+            )
+        )
         return
-    print_table(["method", "error"], [[one.method, f"{one.error:,.4g}"] for one in made], [False, True])
+    rows = [[one.method, f"{one.error:,.4g}", small(one.delta) if one.delta else "0"] for one in made]
+    print_table(["method", "error", "delta"], rows, [False, True, True])
 
 
 def _write(release: Any, sink: Sink) -> None:

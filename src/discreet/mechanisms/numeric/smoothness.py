@@ -1,0 +1,43 @@
+"""Smooth sensitivity of an integer whose local sensitivity a width bounds, exact and rational.
+
+Let f, the width u and the rung B be as for the ladder (`mechanisms.selection.ladder`): B(u + t) bounds the local
+sensitivity of all data sets at distance t. For a rational q, 0 < q < 1, S(D) = max over t of q^t B(u(D) + t) is at
+least the local sensitivity of D, and q S(D') <= S(D) <= S(D')/q for neighbours: a ln(1/q)-smooth bound (Nissim,
+Raskhodnikova and Smith 2007, definition 2.2).
+
+The logarithm of B must be concave from its first positive value on: then q^t B(u + t) rises up to some t and falls
+from there, so that t is found by halving.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Final
+
+NEVER: Final = 64
+"""A rung that is still 0 so many steps on is 0 for ever: that of 8-stars begins at 7."""
+
+
+def smooth_sensitivity(rung: Callable[[int], int], width: int, q: Fraction) -> Fraction:
+    """The smooth sensitivity S where this is the width.
+
+    Example:
+        >>> smooth_sensitivity(lambda common: min(common, 32), 3, Fraction(4, 5))
+        Fraction(16, 5)
+    """
+    first = next((t for t in range(NEVER + 1) if rung(width + t)), None)
+    if first is None:
+        return Fraction(0)
+
+    def falls(t: int) -> bool:
+        return rung(width + t + 1) * q <= rung(width + t)
+
+    low, step = first, 1  # everything before low rises
+    while not falls(low + step - 1):
+        low, step = low + step, 2 * step
+    high = low + step - 1
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if falls(middle) else (middle + 1, high)
+    return rung(width + low) * q**low
