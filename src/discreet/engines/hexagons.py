@@ -1,0 +1,100 @@
+"""Cells of H3, a grid of hexagons on the earth: of points, of a box, and as a function for an engine to call.
+
+No engine has them in its own SQL without an extension, so the library `h3` computes them in this process, or in those
+of a cluster. The function never fails: a point that is none has no cell.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+from functools import cache, lru_cache
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+NAME: Final = "discreet_h3_cell"
+"""Of the function: latitude, longitude and resolution -> the index of the cell, an integer of 64 bits, or NULL."""
+FINEST: Final = 15
+"""The finest resolution; a cell of it is a metre wide."""
+MOST: Final = 1_000_000
+"""The largest number of cells of a box that are listed."""
+_RADIUS_KM: Final = 6371.007
+_WIDEST: Final = 60.0
+"""Degrees: a wider box is cut, since the library takes one of more than 180 for one that goes the other way round."""
+
+
+@cache
+def installed() -> bool:
+    """Whether the library is there."""
+    return importlib.util.find_spec("h3") is not None
+
+
+def cells(
+    lat: NDArray[np.float64], lng: NDArray[np.float64], resolution: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The cells of points.
+
+    Args:
+        lat: degrees, NaN for NULL.
+        lng: degrees, NaN for NULL.
+        resolution: of each, 0 to 15.
+
+    Returns:
+        The indices, and whether a point has none: it is NaN, infinite, beyond a pole or the antimeridian. Their index
+        is 0.
+
+    Example:
+        >>> found, none = cells(np.array([52.1, np.nan]), np.array([5.1, 5.1]), np.array([7, 7]))
+        >>> hex(found[0]), none.tolist()
+        ('0x871969091ffffff', [False, True])
+    """
+    from h3.api.basic_int import latlng_to_cell
+
+    there = (np.abs(lat) <= 90) & (np.abs(lng) <= 180) & (resolution >= 0) & (resolution <= FINEST)
+    out = np.zeros(len(lat), np.int64)
+    # Zero is added since -0.0 equals 0.0, and equal points have one cell.
+    points = zip((lat[there] + 0.0).tolist(), (lng[there] + 0.0).tolist(), resolution[there].tolist(), strict=True)
+    out[there] = np.fromiter((latlng_to_cell(*point) for point in points), np.int64, int(there.sum()))
+    return out, ~there
+
+
+@lru_cache(maxsize=64)
+def covering(south: float, west: float, north: float, east: float, resolution: int) -> tuple[str, ...] | None:
+    """The cells that a point of a box can lie in, and a few at its edge that none does, in the order of their names.
+
+    Args:
+        south: the least latitude; what lies beyond a pole or the antimeridian is left out.
+        west: the least longitude.
+        north: the greatest latitude.
+        east: the greatest longitude.
+        resolution: 0 to 15.
+
+    Returns:
+        The cells as H3 writes them; None where there are more than a million.
+
+    Example:
+        >>> covering(52.1, 5.1, 52.1, 5.1, 5)
+        ('8519690bfffffff',)
+    """
+    import h3
+
+    south, north, west, east = max(south, -90.0), min(north, 90.0), max(west, -180.0), min(east, 180.0)
+    if south > north or west > east:
+        return ()
+    height = math.sin(math.radians(north)) - math.sin(math.radians(south))
+    size = _RADIUS_KM**2 * height * math.radians(east - west)
+    # The smallest cells have 0.6 of the mean area.
+    if size / h3.average_hexagon_area(resolution) > 2 * MOST:
+        return None
+    pieces = max(1, math.ceil((east - west) / _WIDEST))
+    ends = [west + (east - west) * piece / pieces for piece in range(pieces)] + [east]
+    found: set[str] = set()
+    for left, right in zip(ends[:-1], ends[1:], strict=True):
+        box = h3.LatLngPoly([(south, left), (south, right), (north, right), (north, left)])
+        # By their bounding boxes: of the outline of a cell with a pole in it the library leaves out a part.
+        found.update(h3.h3shape_to_cells_experimental(box, resolution, contain="bbox_overlap"))
+    return tuple(sorted(found)) if len(found) <= MOST else None
