@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import importlib.util
 import math
+from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -25,6 +27,9 @@ MOST: Final = 1_000_000
 _RADIUS_KM: Final = 6371.007
 _WIDEST: Final = 60.0
 """Degrees: a wider box is cut, since the library takes one of more than 180 for one that goes the other way round."""
+
+_POLAR: Final = 6
+"""Cells: so many around a pole are taken whole, since on a plane of degrees they have no outline."""
 
 
 @cache
@@ -57,7 +62,9 @@ def cells(
     there = (np.abs(lat) <= 90) & (np.abs(lng) <= 180) & (resolution >= 0) & (resolution <= FINEST)
     out = np.zeros(len(lat), np.int64)
     # Zero is added since -0.0 equals 0.0, and equal points have one cell.
-    points = zip((lat[there] + 0.0).tolist(), (lng[there] + 0.0).tolist(), resolution[there].tolist(), strict=True)
+    points = zip(
+        (lat[there] + 0.0).tolist(), (lng[there] + 0.0).tolist(), resolution[there].tolist(), strict=True
+    )
     out[there] = np.fromiter((latlng_to_cell(*point) for point in points), np.int64, int(there.sum()))
     return out, ~there
 
@@ -90,11 +97,39 @@ def covering(south: float, west: float, north: float, east: float, resolution: i
     # The smallest cells have 0.6 of the mean area.
     if size / h3.average_hexagon_area(resolution) > 2 * MOST:
         return None
-    pieces = max(1, math.ceil((east - west) / _WIDEST))
-    ends = [west + (east - west) * piece / pieces for piece in range(pieces)] + [east]
     found: set[str] = set()
-    for left, right in zip(ends[:-1], ends[1:], strict=True):
-        box = h3.LatLngPoly([(south, left), (south, right), (north, right), (north, left)])
-        # By their bounding boxes: of the outline of a cell with a pole in it the library leaves out a part.
-        found.update(h3.h3shape_to_cells_experimental(box, resolution, contain="bbox_overlap"))
+    edge = h3.average_hexagon_edge_length(resolution) / _RADIUS_KM
+    for pole in (-90.0, 90.0):
+        if min(abs(pole - south), abs(pole - north)) < math.degrees(_POLAR * edge):
+            found.update(h3.grid_disk(h3.latlng_to_cell(pole, 0.0, resolution), _POLAR))
+    for box in _pieces(south, west, north, east, edge):
+        found.update(h3.h3shape_to_cells_experimental(h3.LatLngPoly(box), resolution, contain="overlap"))
     return tuple(sorted(found)) if len(found) <= MOST else None
+
+
+def _pieces(
+    south: float, west: float, north: float, east: float, edge: float
+) -> Iterator[list[tuple[float, float]]]:
+    """Boxes that the library can take, which reach so far beyond a box that no cell of it is left out.
+
+    The library draws the edges of cells straight on a plane of degrees, and they are arcs of great circles: between its
+    ends an arc of length L goes beyond that line by L^2 tan(lat) / 8. The cells next to a pole are taken whole.
+
+    Args:
+        south: of the box, as the next three.
+        west: the same.
+        north: the same.
+        east: the same.
+        edge: the length of the edges of cells, in radians.
+    """
+    steepest = math.tan(min(math.radians(max(-south, north)) + edge, math.pi / 2 - _POLAR * edge / 2))
+    beyond = math.degrees(edge * min(0.15, edge * (0.1 + abs(steepest)))) + 1e-9
+    aside = beyond * math.hypot(1, steepest)  # a degree of longitude is shorter by the cosine of the latitude
+    low, high = max(south - beyond, -90.0), min(north + beyond, 90.0)
+    spans = [(max(west - aside, -180.0), min(east + aside, 180.0))]
+    spans += [(180 - aside, 180.0)] * (west - aside < -180) + [(-180.0, aside - 180)] * (east + aside > 180)
+    for left, right in spans:
+        pieces = math.ceil((right - left) / _WIDEST)
+        ends = [left + (right - left) * piece / pieces for piece in range(pieces)] + [right]
+        for one, other in pairwise(ends):
+            yield [(low, one), (low, other), (high, other), (high, one)]

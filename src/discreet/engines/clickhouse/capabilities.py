@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from discreet.engines.capabilities import BESIDE, NESTED, Capabilities, Physical, listed, opaque, signed, unsigned
+from discreet.engines.capabilities import (
+    BESIDE,
+    NESTED,
+    Capabilities,
+    Physical,
+    listed,
+    opaque,
+    signed,
+    unsigned,
+)
 from discreet.engines.schema import Type
 
 _INTEGER, _DOUBLE = "CAST({0} AS Int64)", "CAST({0} AS Float64)"

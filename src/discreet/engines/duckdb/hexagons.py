@@ -45,8 +45,6 @@ def _of_columns(lat: Any, lng: Any, resolution: Any) -> Any:  # DuckDB evaluates
     """From chunked arrays of Arrow to an array."""
     import pyarrow as pa
 
-    found, none = cells(
-        *(np.asarray(column.to_numpy(), np.float64) for column in (lat, lng)),
-        np.asarray(resolution.fill_null(-1).to_numpy(), np.int64),
-    )
+    north, east = (np.asarray(column.to_numpy(), np.float64) for column in (lat, lng))
+    found, none = cells(north, east, np.asarray(resolution.fill_null(-1).to_numpy(), np.int64))
     return pa.array(found, pa.int64(), mask=none)
