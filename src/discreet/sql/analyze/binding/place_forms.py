@@ -8,7 +8,8 @@ from discreet.engines.hexagons import installed
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.analyze.binding.binder import Binder, Form
-from discreet.sql.expressions.expression import Expression, Literal
+from discreet.sql.expressions.expression import Call, Expression, Literal
+from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import TYPE_WORDS
 
 F, I, T = Type.FLOAT, Type.INTEGER, Type.TEXT
@@ -24,7 +25,8 @@ def _grid(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.refuse(node, "grid takes two numbers and the size of a cell.", _GRID)
     sides = [_size(binder, one) for one in (nodes[2], nodes[-1])]
     column, row = (_place(binder, one, side) for one, side in zip(nodes[:2], sides, strict=True))
-    return _must("concat", _must("concat", column, Literal(":", T)), row)
+    span = Span(nullable=column.span.nullable or row.span.nullable)
+    return Call("grid", {"": "({0} || ':' || {1})"}, (column, row), T, span)
 
 
 def _size(binder: Binder, node: exp.Expr) -> Literal:

@@ -9,8 +9,8 @@ from discreet.sql.functions.table import Lines, T, unknown, whole_between
 LINES = Lines()
 
 LINES.define(
-    "h3_cell", "h3_cell(lat, lng, n)", "ffi", T, unknown, f"lower(hex({NAME}({{0}}, {{1}}, {{2}})))",
-    "the cell of H3 of resolution n that a point in degrees lies in, as a text; NULL beyond 90 or 180 degrees",
+    "h3_cell", "h3_cell(a, b, n)", "ffi", T, unknown, f"lower(hex({NAME}({{0}}, {{1}}, {{2}})))",
+    "the cell of H3 of resolution n at latitude a, longitude b; NULL beyond 90 or 180 degrees",
     literals={2: whole_between(0, FINEST, "Write h3_cell(lat, lng, 7).")},
 )  # fmt: skip
 
