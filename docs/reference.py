@@ -167,7 +167,7 @@ def _tables() -> Iterator[str]:
     yield "| `a IN (b, c, …)` | | b, c and so on are literals |"
     yield "| `clamp(a, 0, 3)` | 0 … 3 | the nearest value between two literals |"
     yield (
-        "| `grid(a, b, 0.5)`, `grid(a, b, 0.5, 2)` | | the cell of a grid from zero that a point lies in, `column:row`: "
+        "| `grid(a, b, 0.5)`, `grid(a, b, 0.5, 2)` | | the cell of a grid from zero with a point in it, `column:row`: "
         "floor(a / 0.5) and floor(b / 2); NULL where one of them is |\n"
     )
 

@@ -138,7 +138,9 @@ class HeatMap:
             f"{100 * self.confidence:g} % for all of them together. ε = {show(self.epsilon)}"
         ]
         if self.smoothed:
-            words.append("Smoothed: a number is the mean of its cell and those around it, and off where they differ.")
+            words.append(
+                "Smoothed: a number is the mean of its cell and those around it, and off where they differ."
+            )
         return picture_of_cells(self.cells, self.rings(), self.name, title, words, size)
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:
