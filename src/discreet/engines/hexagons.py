@@ -74,7 +74,7 @@ def covering(south: float, west: float, north: float, east: float, resolution: i
     """The cells that a point of a box can lie in, and a few at its edge that none does, in the order of their names.
 
     Args:
-        south: the least latitude; what lies beyond a pole or the antimeridian is left out.
+        south: the least latitude; places beyond a pole or the antimeridian are left out.
         west: the least longitude.
         north: the greatest latitude.
         east: the greatest longitude.

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from discreet.spatial.grid import Box
+Box: TypeAlias = tuple[float, float, float, float]
+"""West, south, east and north: least and greatest x and y."""
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,8 @@ import sqlglot
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
-from discreet.spatial.cell import Cell
-from discreet.spatial.grid import WGS84, Box, Grid
+from discreet.spatial.cell import Box, Cell
+from discreet.spatial.grid import WGS84, Grid
 from discreet.spatial.heat_map import HeatMap
 from discreet.sql.expressions.dialect import quoted_name
 

@@ -7,16 +7,12 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
+from discreet.spatial.cell import Box, Cell
 
-if TYPE_CHECKING:
-    from discreet.spatial.cell import Cell
-
-Box: TypeAlias = tuple[float, float, float, float]
-"""West, south, east and north: least and greatest x and y."""
 Ring: TypeAlias = list[tuple[float, float]]
 """The corners of a cell as longitude and latitude, against the clock, the first one again at the end."""
 

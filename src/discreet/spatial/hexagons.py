@@ -10,9 +10,9 @@ from discreet.engines.hexagons import FINEST, installed
 from discreet.errors import InvalidParameter
 from discreet.imports import load
 from discreet.rational import Number
-from discreet.spatial.cell import Cell
+from discreet.spatial.cell import Box, Cell
 from discreet.spatial.counting import Asked, Points, counted, read_area
-from discreet.spatial.grid import Box, Ring
+from discreet.spatial.grid import Ring
 from discreet.spatial.heat_map import HeatMap
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def hexagon_map(  # noqa: D417  most are those of `heat_map`
         the others: as for `heat_map`; the columns are degrees.
 
     Returns:
-        A cell for each hexagon in the area, those without rows too; those at its edge hold what lies in the area.
+        A cell for each hexagon in the area, those without rows too; those at its edge hold the rows inside the area.
 
     Raises:
         InvalidParameter: the resolution or the area cannot be read, or the library h3 is not installed.

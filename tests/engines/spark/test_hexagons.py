@@ -32,7 +32,9 @@ def test_spark_has_the_cells_of_duckdb() -> None:
     assert sum(answers[0]["n"]) == 49
 
 
-def test_a_cluster_of_spark_without_the_library_is_refused_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_of_spark_without_the_library_is_refused_for_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def lacking(finest: int) -> Any:
         def cell(lat: float | None, lng: float | None, resolution: int | None) -> int | None:
             raise ModuleNotFoundError("h3")

@@ -17,8 +17,8 @@ from discreet.cli.remote import Remote
 
 if TYPE_CHECKING:
     from discreet.spatial import HeatMap
+    from discreet.spatial.cell import Box
     from discreet.spatial.counting import Asked
-    from discreet.spatial.grid import Box
 
 SHOWN = 10
 """So many hot spots are printed."""
