@@ -165,7 +165,11 @@ def _tables() -> Iterator[str]:
         yield f"| `{_cell(several.usage)}` | {shown} | {_cell(several.meaning)} |"
     yield "| `CASE WHEN a THEN b … ELSE c END` | those of b and c together | the usual |"
     yield "| `a IN (b, c, …)` | | b, c and so on are literals |"
-    yield "| `clamp(a, 0, 3)` | 0 … 3 | the nearest value between two literals |\n"
+    yield "| `clamp(a, 0, 3)` | 0 … 3 | the nearest value between two literals |"
+    yield (
+        "| `grid(a, b, 0.5)`, `grid(a, b, 0.5, 2)` | | the cell of a grid from zero with a point in it, `column:row`: "
+        "floor(a / 0.5) and floor(b / 2); NULL where one of them is |\n"
+    )
 
 
 def _section(line: fn.Function, types: Mapping[str, set[Type]]) -> str:

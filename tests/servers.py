@@ -9,6 +9,7 @@ import importlib.util
 import itertools
 import os
 import shutil
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator, Mapping
@@ -116,6 +117,8 @@ def spark() -> Any:
     if importlib.util.find_spec("pyspark") is None:
         _missing("pyspark is not installed")
     from pyspark.sql import SparkSession
+
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # functions of Python run in this environment
 
     settings = {
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "1",

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
-from discreet.spatial import heat_map, read_area
+from discreet.spatial import Grid, heat_map, read_area
 from tests.spatial.invented import AREA, session, sightings, truth
 
 
@@ -20,6 +20,7 @@ def test_every_cell_of_the_area_has_its_number(size: str) -> None:
     made = heat_map(asked, "data", size, 10**4, area=AREA)  # of 1,000 cells none errs by 1: e^-500
     exact = truth(table, made.grid)
     assert {(cell.column, cell.row): cell.value for cell in made.cells if cell.value} == exact
+    assert isinstance(made.grid, Grid)
     (left, low), (right, high) = made.grid.index(*AREA[:2]), made.grid.index(AREA[2] - 1e-9, AREA[3] - 1e-9)
     assert len(made.cells) == (right - left + 1) * (high - low + 1)
     some = heat_map(asked, "data", size, 10**4, area=AREA, where="lat > 52 -- north")

@@ -14,6 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from discreet.engines.duckdb.connection import connect, make_total
+from discreet.engines.duckdb.hexagons import provide
+from discreet.engines.hexagons import NAME
 from discreet.engines.schema import LIST_OF, Type, arrow_type
 from discreet.sql.algebra.catalog import scan_of
 from discreet.sql.dialects.duckdb import DUCKDB
@@ -85,6 +87,7 @@ def connection() -> duckdb.DuckDBPyConnection:
     """A connection with the settings of the engine."""
     made = connect()
     make_total(made)
+    provide(made, NAME)
     return made
 
 

@@ -136,6 +136,7 @@ KEYS = [
     "date_trunc('month', f)", "strftime(f, '%Y-%m')", "dayname(f)", "year(f) * 100 + month(f)", "substring(c, 1, 1)",
     "width_bucket(b, 0, 4, 4)", "round(b, 1)", "concat(c, '-', d)", "CAST(a AS VARCHAR)",
     "time_bucket(INTERVAL '1 week', f)",
+    "grid(b, a, 1.5)", "grid(clamp(g, -20, 20), b, 10, 2)", "h3_cell(b, a, 2)",
     "CASE WHEN g IN (0, 50) THEN g ELSE -7 END", "b // 1.5 * 2", "regexp_replace(c, '^[xy]', 'q')",
     "CAST(b AS TINYINT)", "last_day(f)", "concat_ws('/', month(f), a > 3)", "if(b > 1, c, 'low')", "reverse(c)",
 ]  # fmt: skip

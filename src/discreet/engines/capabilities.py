@@ -75,6 +75,8 @@ NESTED = frozenset({
     "list_value", "kept_items", "json_text",
 })  # fmt: skip
 """The functions that read lists and JSON texts."""
+BESIDE = frozenset({"h3_cell"})
+"""The functions that a library of Python computes, beside the engine or in it."""
 
 
 def listed(kind: Type, names: str, read: str = "{0}", stored: bool = False) -> dict[str, Physical]:

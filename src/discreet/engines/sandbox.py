@@ -19,6 +19,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.engines.duckdb.connection import connect, seal
+from discreet.engines.duckdb.hexagons import provide
 from discreet.errors import PostProcessingError
 
 if TYPE_CHECKING:
@@ -160,6 +161,7 @@ def _run(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[pa.Table | No
     import duckdb
 
     try:
+        provide(connection, sql)
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             return None, "it is not one SELECT."

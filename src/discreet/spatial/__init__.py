@@ -5,5 +5,8 @@ from discreet.spatial.cell import Cell
 from discreet.spatial.counting import heat_map, read_area
 from discreet.spatial.grid import Grid
 from discreet.spatial.heat_map import HeatMap, check_path
+from discreet.spatial.hexagons import Hexagons, hexagon_map
 
-__all__ = ["Cell", "Grid", "HeatMap", "adaptive_map", "check_path", "heat_map", "read_area"]
+__all__ = [
+    "Cell", "Grid", "HeatMap", "Hexagons", "adaptive_map", "check_path", "heat_map", "hexagon_map", "read_area",
+]  # fmt: skip

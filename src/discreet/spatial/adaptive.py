@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, epsilon_of
-from discreet.spatial.cell import Cell
+from discreet.spatial.cell import Box, Cell
 from discreet.spatial.counting import Asked, Points, read_area
-from discreet.spatial.grid import WGS84, Box, Grid
+from discreet.spatial.grid import WGS84, Grid
 from discreet.spatial.heat_map import HeatMap
 
 if TYPE_CHECKING:

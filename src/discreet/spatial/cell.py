@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
+from typing import TypeAlias
 
-from discreet.spatial.grid import Box
+Box: TypeAlias = tuple[float, float, float, float]
+"""West, south, east and north: least and greatest x and y."""
 
 
 @dataclass(frozen=True)
@@ -19,6 +22,7 @@ class Cell:
         low: the lower end of its interval.
         high: the upper end.
         side: how many of the finest cells it is wide and high; `column` and `row` count in its own size.
+        name: of H3; empty on a grid, where a cell has none.
     """
 
     column: int
@@ -28,6 +32,18 @@ class Cell:
     low: float
     high: float
     side: int = 1
+    name: str = ""
+
+    @property
+    def place(self) -> Hashable:
+        """Tells it from the other cells of its map."""
+        return self.name or (self.column, self.row)
+
+    @property
+    def middle(self) -> tuple[float, float]:
+        """The middle of its box."""
+        west, south, east, north = self.box
+        return (west + east) / 2, (south + north) / 2
 
     @property
     def explained(self) -> bool:

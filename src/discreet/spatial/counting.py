@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlglot
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
-from discreet.spatial.cell import Cell
-from discreet.spatial.grid import WGS84, Box, Grid
+from discreet.spatial.cell import Box, Cell
+from discreet.spatial.grid import WGS84, Grid
 from discreet.spatial.heat_map import HeatMap
 from discreet.sql.expressions.dialect import quoted_name
 
@@ -39,6 +39,7 @@ class Points:
         area: west, south, east and north.
         total: a column to add up; None to count.
         where: a condition on the rows, or nothing.
+        people: the column of the privacy unit, to count units in place of rows; None for rows.
     """
 
     table: str
@@ -47,11 +48,12 @@ class Points:
     area: Box
     total: str | None
     where: str
+    people: str | None = None
 
     @property
     def name(self) -> str:
         """Of the number of a cell."""
-        return "n" if self.total is None else self.total
+        return ("n" if self.people is None else "people") if self.total is None else self.total
 
     @property
     def axes(self) -> tuple[str, str]:
@@ -65,6 +67,8 @@ class Points:
         if self.where:
             inside.append(f"({_condition(self.where)})")
         number = "COUNT(*)" if self.total is None else f"SUM({quoted_name(self.total)})"
+        if self.people is not None:
+            number = f"COUNT(DISTINCT {quoted_name(self.people)})"
         listed = ", ".join(f"{key} AS {name}" for name, key in keys.items())
         places = ", ".join(str(place) for place in range(1, len(keys) + 1))
         return (
@@ -84,8 +88,10 @@ def heat_map(
     y: str = "lat",
     crs: str = WGS84,
     total: str | None = None,
+    people: str | None = None,
     where: str = "",
     max_rows: int | None = None,
+    max_groups: int | None = None,
     confidence: float = 0.95,
 ) -> HeatMap:
     """Count the rows of a table, or add up a column, in each cell of a grid.
@@ -100,9 +106,11 @@ def heat_map(
         y: the column from south to north; it has bounds in the policy.
         crs: the reference system of both columns.
         total: a bounded column to add up; by default rows are counted.
+        people: the column of the privacy unit, to count people: each once in a cell, and in `max_groups` cells.
         where: a condition in SQL on the rows.
         max_rows: how many rows of a unit count; by default as the policy says. Few rows of each observer make the
             noise small; those that count are a fair choice.
+        max_groups: in how many cells a unit is counted with `people`; by default in `max_rows`.
         confidence: of all intervals together.
 
     Returns:
@@ -125,20 +133,36 @@ def heat_map(
     """
     box = read_area(area)
     grid = Grid.read(size, box, crs)
-    points = Points(table, x, y, box, total, where)
+    points = Points(table, x, y, box, total, where, people)
     across, up = grid.keys(*points.axes)
-    sql = points.grouped({"map_row": up, "map_column": across})
-    answer = session.sql(sql, epsilon, max_rows=max_rows, confidence=confidence, simultaneous=True)
-    found = answer.to_dict()
+    asked: dict[str, Any] = {"max_rows": max_rows, "max_groups": max_groups, "confidence": confidence}
+    answer, rows = counted(session, points, {"map_row": up, "map_column": across}, epsilon, asked)
     cells = [
         Cell(column, row, grid.box(column, row), value, low, high)
-        for row, column, value, low, high in zip(
-            found["map_row"], found["map_column"], found["map_value"], found["map_value_low"],
-            found["map_value_high"], strict=True,
-        )
+        for row, column, value, low, high in rows
         if grid.meets(column, row, box)
-    ]  # fmt: skip
+    ]
     return HeatMap(points.name, cells, grid, answer.epsilon, answer.confidence, tuple(map(str, answer.notes)))
+
+
+def counted(
+    session: Asked, points: Points, keys: Mapping[str, str], epsilon: Number, asked: Mapping[str, Any]
+) -> tuple[Release, list[tuple[Any, ...]]]:
+    """Ask for the number of each group of some keys, with intervals that hold together.
+
+    Returns:
+        The answer, and a row for each group: its keys, the number, and the ends of its interval.
+
+    Raises:
+        InvalidParameter: both a sum and people are wanted.
+        Every error of `Session.sql` is raised too.
+    """
+    if points.people is not None and points.total is not None:
+        raise InvalidParameter("A map counts people or adds up a column, not both.", "Leave one of them out.")
+    answer = session.sql(points.grouped(keys), epsilon, simultaneous=True, **asked)
+    found = answer.to_dict()
+    wanted = (*keys, "map_value", "map_value_low", "map_value_high")
+    return answer, list(zip(*(found[name] for name in wanted), strict=True))
 
 
 def read_area(area: object) -> Box:

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
+from discreet.spatial.cell import Box, Cell
 
-Box: TypeAlias = tuple[float, float, float, float]
-"""West, south, east and north: least and greatest x and y."""
 Ring: TypeAlias = list[tuple[float, float]]
 """The corners of a cell as longitude and latitude, against the clock, the first one again at the end."""
 
@@ -106,6 +106,15 @@ class Grid:
         """Whether a cell has an inner point in common with an area."""
         west, south, east, north = self.box(column, row)
         return west < area[2] and east > area[0] and south < area[3] and north > area[1]
+
+    def outlines(self, cells: Sequence[Cell]) -> list[Ring]:
+        """The outlines of cells as longitude and latitude; see `rings`."""
+        return self.rings([cell.box for cell in cells])
+
+    def near(self, cell: Cell, reach: int) -> list[Hashable]:
+        """The places of a cell and of those around it, so many to each side."""
+        steps = range(-reach, reach + 1)
+        return [(cell.column + across, cell.row + down) for down in steps for across in steps]
 
     def rings(self, cells: list[Box]) -> list[Ring]:
         """The outlines of cells as longitude and latitude.

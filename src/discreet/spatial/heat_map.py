@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from discreet.errors import InvalidParameter
 from discreet.escaping import json_text
@@ -16,7 +16,21 @@ from discreet.rational import show
 from discreet.session.parameters import whole
 from discreet.spatial.cell import Cell
 from discreet.spatial.geometry import geo_parquet
-from discreet.spatial.grid import Grid, Ring
+from discreet.spatial.grid import Ring
+
+
+class Layout(Protocol):
+    """The kind of cells that a map has: a grid, or hexagons."""
+
+    @property
+    def words(self) -> str:
+        """The size of a cell."""
+
+    def outlines(self, cells: Sequence[Cell]) -> list[Ring]:
+        """The outlines of cells as longitude and latitude."""
+
+    def near(self, cell: Cell, reach: int) -> list[Hashable]:
+        """The places of a cell and of those around it, some of which the map may not have."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +49,7 @@ class HeatMap:
 
     name: str
     cells: Sequence[Cell]
-    grid: Grid
+    grid: Layout
     epsilon: Fraction
     confidence: float
     notes: tuple[str, ...]
@@ -48,14 +62,16 @@ class HeatMap:
 
     def rings(self) -> list[Ring]:
         """The outlines of the cells as longitude and latitude."""
-        return self.grid.rings([cell.box for cell in self.cells])
+        return self.grid.outlines(self.cells)
 
     def rows(self) -> list[dict[str, Any]]:
         """A mapping for each cell: its place, its number, its interval, and `explained`."""
         return [
             {
-                "column": cell.column, "row": cell.row, self.name: cell.value, f"{self.name}_low": cell.low,
-                f"{self.name}_high": cell.high, "side": cell.side, "explained": cell.explained,
+                **({"cell": cell.name} if cell.name else {"column": cell.column, "row": cell.row}),
+                self.name: cell.value, f"{self.name}_low": cell.low,
+                f"{self.name}_high": cell.high, **({} if cell.name else {"side": cell.side}),
+                "explained": cell.explained,
             }
             for cell in self.cells
         ]  # fmt: skip
@@ -88,18 +104,20 @@ class HeatMap:
         whole(reach, "reach")
         if any(cell.side > 1 for cell in self.cells):
             raise InvalidParameter("The cells differ in size.", "Smooth a map that is not adaptive.")
-        at = {(cell.column, cell.row): cell for cell in self.cells}
-        made = []
+        at = {cell.place: cell for cell in self.cells}
+        made, most = [], 0
         for cell in self.cells:
-            near = [
-                at[place]
-                for down in range(-reach, reach + 1)
-                for across in range(-reach, reach + 1)
-                if (place := (cell.column + across, cell.row + down)) in at
-            ]
-            mean = [sum(getattr(one, end) for one in near) / len(near) for end in ("value", "low", "high")]
-            made.append(Cell(cell.column, cell.row, cell.box, *mean))
-        note = f"smoothing: each number is the mean of up to {(2 * reach + 1) ** 2} cells"
+            near = [at[place] for place in self.grid.near(cell, reach) if place in at]
+            most = max(most, len(near))
+            made.append(
+                replace(
+                    cell,
+                    value=sum(one.value for one in near) / len(near),
+                    low=sum(one.low for one in near) / len(near),
+                    high=sum(one.high for one in near) / len(near),
+                )
+            )
+        note = f"smoothing: each number is the mean of up to {most} cells"
         return HeatMap(
             self.name,
             made,
@@ -115,10 +133,14 @@ class HeatMap:
         from discreet.spatial.picture import picture_of_cells
 
         title = title or f"{self.name} by cells of {self.grid.words}"
-        words = (
+        words = [
             f"Grey: noise could have made it. {len(self.hot_spots):,} cells are above it, at "
             f"{100 * self.confidence:g} % for all of them together. ε = {show(self.epsilon)}"
-        )
+        ]
+        if self.smoothed:
+            words.append(
+                "Smoothed: a number is the mean of its cell and those around it, and off where they differ."
+            )
         return picture_of_cells(self.cells, self.rings(), self.name, title, words, size)
 
     def save(self, path: str | os.PathLike[str], title: str = "") -> Path:

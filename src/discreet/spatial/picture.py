@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.escaping import pictured
@@ -21,7 +23,7 @@ def picture_of_cells(
     rings: Sequence[Ring],
     name: str,
     title: str,
-    words: str,
+    words: str | Sequence[str],
     size: str | Size = "slide",
 ) -> Picture:
     """Draw cells, north up. Cells of several sizes have the colour of their number per finest cell.
@@ -41,8 +43,8 @@ def picture_of_cells(
         xs, ys = zip(*ring, strict=True)
         rows.append(
             {
-                "x": min(xs), "x2": max(xs), "y": min(ys), "y2": max(ys), "v": cell.value / cell.side**2,
-                "number": f"{cell.value:,.0f} ({cell.low:,.0f} to {cell.high:,.0f})",
+                "x": min(xs), "x2": max(xs), "y": min(ys), "y2": max(ys), "v": cell.value / cell.side**2, "ring": ring,
+                "name": cell.name, "number": f"{cell.value:,.0f} ({cell.low:,.0f} to {cell.high:,.0f})",
                 "noise": "noise could have made it" if cell.explained else "above or below the noise",
                 "grey": cell.explained,
             }
@@ -54,21 +56,72 @@ def picture_of_cells(
     height = min(2.2 * fit.height, fit.width * 0.8 * tall)
     x = axis("x", "longitude", domain=(west, east))
     y = axis("y", "latitude", domain=(south, north))
+    width, high = int(height / tall), int(height)
     tips = [alt.Tooltip("number:N", title=pictured(name)), alt.Tooltip("noise:N", title="cell")]
-    base = {"x": alt.X(**x), "x2": "x2:Q", "y": alt.Y(**y), "y2": "y2:Q", "tooltip": tips}
+    if any(cell.name for cell in cells):
+        tips.append(alt.Tooltip("name:N", title="H3"))
     seen = [row for row in rows if not row["grey"]]
-    tiles = alt.Chart(data([row for row in rows if row["grey"]])).mark_rect(
-        color=PALE, stroke="white", strokeWidth=0.3
-    )
-    chart = tiles.encode(**base)
+    outlines = _Outlines(x, y, tips, (west, south, east, north), (width, high), all(map(_upright, rings)))
+    chart = outlines.draw([row for row in rows if row["grey"]], alt.value(PALE))
     if seen:
         most, least = max(row["v"] for row in seen), min(0.0, *(row["v"] for row in seen))
         per = " per finest cell" if any(cell.side > 1 for cell in cells) else ""
         colour = alt.Color(
             "v:Q", title=pictured(name) + per, legend=alt.Legend(gradientLength=int(0.6 * fit.height))
         )
-        chart += alt.Chart(data(seen)).mark_rect(stroke="white", strokeWidth=0.3).encode(
-            **base,
-            color=colour.scale(range=_SHADES, domain=[least, most], interpolate="lab"),
-        )  # fmt: skip
-    return finish(chart.properties(width=int(height / tall), height=int(height)), title, fit, words)
+        colour = colour.scale(range=_SHADES, domain=[least, most], interpolate="lab")
+        chart += outlines.draw(seen, colour)
+    return finish(chart.properties(width=width, height=high), title, fit, words)
+
+
+def _upright(ring: Ring) -> bool:
+    """Whether a cell is a rectangle between two meridians and two parallels."""
+    return len(ring) == 5 and all(a[0] == b[0] or a[1] == b[1] for a, b in pairwise(ring))
+
+
+@dataclass(frozen=True)
+class _Outlines:
+    """Draws cells of one kind.
+
+    Attributes:
+        x: the axis of longitude.
+        y: the axis of latitude.
+        tips: the words under the pointer.
+        ends: west, south, east and north of the picture.
+        pixels: its width and height.
+        upright: whether all cells are rectangles of the axes.
+    """
+
+    x: dict[str, Any]
+    y: dict[str, Any]
+    tips: list[Any]
+    ends: tuple[float, float, float, float]
+    pixels: tuple[int, int]
+    upright: bool
+
+    def draw(self, rows: Sequence[dict[str, Any]], colour: Any) -> Any:
+        """A layer of cells."""
+        alt = altair()
+        if self.upright:
+            plain = [{name: value for name, value in row.items() if name != "ring"} for row in rows]
+            tiles = alt.Chart(data(plain)).mark_rect(stroke="white", strokeWidth=0.3)
+            place = {"x": alt.X(**self.x), "x2": "x2:Q", "y": alt.Y(**self.y), "y2": "y2:Q"}
+            return tiles.encode(**place, color=colour, tooltip=self.tips)
+        # Outlines in pixels: the axes, which lie behind, have the same ends.
+        shapes = [self._shape(row) for row in rows]
+        tiles = alt.Chart(alt.Data(values=shapes)).mark_geoshape(stroke="white", strokeWidth=0.3)
+        west, south, east, north = self.ends
+        corners = data([{"x": west, "y": south}, {"x": east, "y": north}])
+        axes = alt.Chart(corners).mark_point(opacity=0).encode(x=alt.X(**self.x), y=alt.Y(**self.y))
+        return axes + tiles.project(type="identity", scale=1, translate=[0, 0]).encode(
+            color=colour, tooltip=self.tips
+        )
+
+    def _shape(self, row: dict[str, Any]) -> dict[str, Any]:
+        (west, south, east, north), (width, height) = self.ends, self.pixels
+        ring = [
+            [round((x - west) / (east - west) * width, 2), round((north - y) / (north - south) * height, 2)]
+            for x, y in row["ring"]
+        ]
+        words = {name: row[name] for name in ("v", "number", "noise", "name")}
+        return {"type": "Feature", "geometry": {"type": "Polygon", "coordinates": [ring]}, **words}

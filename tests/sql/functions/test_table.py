@@ -175,6 +175,7 @@ def test_integers_stay_exact_where_nothing_can_overflow() -> None:
         ("CASE WHEN b > 1 THEN 'high' WHEN i > 3 THEN left(c, 1) ELSE 'low' END", 6), ("floor(b / 0.5)", 14),
         ("concat_ws('-', c, d)", 14), ("date_trunc('month', x AT TIME ZONE 'UTC' AT TIME ZONE 'Asia/Tokyo')", 5),
         ("CAST(b AS DECIMAL(5, 1))", 66), ("if(c = 'Kent', 'Kent', 'other')", 2), ("length(c)", 3),
+        ("grid(b, i, 2, 10)", 5 * 4), ("grid(b, b, 0.5)", 14), ("h3_cell(b, i, 0)", 4),
     ],
 )  # fmt: skip
 def test_the_keys_are_known_and_hold_every_value(text: str, count: int) -> None:

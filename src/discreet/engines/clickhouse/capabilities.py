@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from discreet.engines.capabilities import NESTED, Capabilities, Physical, listed, opaque, signed, unsigned
+from discreet.engines.capabilities import (
+    BESIDE,
+    NESTED,
+    Capabilities,
+    Physical,
+    listed,
+    opaque,
+    signed,
+    unsigned,
+)
 from discreet.engines.schema import Type
 
 _INTEGER, _DOUBLE = "CAST({0} AS Int64)", "CAST({0} AS Float64)"
@@ -39,6 +48,6 @@ CAPABILITIES = Capabilities(
     dialect="clickhouse",
     types=TYPES,
     # Its time zones end before the year 9999, and of two moments that a clock shows it takes another one.
-    lacks=NESTED | {"in_zone"},
+    lacks=NESTED | BESIDE | {"in_zone"},
     exact=frozenset(_EXACT.split()),
 )

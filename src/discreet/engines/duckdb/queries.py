@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet import arrow
+from discreet.engines.duckdb.hexagons import provide
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.engine import failed
@@ -34,6 +35,7 @@ def run_quietly(
     import duckdb
 
     try:
+        provide(connection, sql)
         beside.take(tables)
         if prepared is not None and (again := prepared.instead(sql, beside.changes)) is not None:
             return _as_table(connection.execute(again).fetchnumpy())
@@ -85,6 +87,7 @@ def start_reader(
 
     reader = None
     try:
+        provide(connection, sql)
         for name, table in tables.items():
             connection.register(name, table)
             registered.append(name)
@@ -120,6 +123,7 @@ def binds(connection: duckdb.DuckDBPyConnection, sql: str, tables: Mapping[str, 
     """Whether a SELECT can be planned, over tables without rows in place of those that stand beside it."""
     registered = []
     try:
+        provide(connection, sql)
         for name, table in tables.items():
             connection.register(name, table.slice(0, 0))
             registered.append(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from discreet.engines.capabilities import NESTED, Capabilities, Physical, listed, opaque, signed
+from discreet.engines.capabilities import BESIDE, NESTED, Capabilities, Physical, listed, opaque, signed
 from discreet.engines.schema import Type
 
 _LARGEST = "1.7976931348623158e308"
@@ -39,5 +39,5 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
 CAPABILITIES = Capabilities(
     dialect="postgres", types=TYPES,
     # Of several ways to fit it takes the longest, and other engines the first.
-    lacks=NESTED | {"regexp_extract", "regexp_replace", "regexp_replace_all"},
+    lacks=NESTED | BESIDE | {"regexp_extract", "regexp_replace", "regexp_replace_all"},
 )  # fmt: skip

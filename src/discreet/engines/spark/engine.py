@@ -21,6 +21,7 @@ from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_in
 from discreet.engines.paths import with_fields
 from discreet.engines.schema import ColumnSchema, TableSchema
 from discreet.engines.spark.capabilities import CAPABILITIES
+from discreet.engines.spark.hexagons import provide, see
 from discreet.engines.spark.quiet import quiet
 from discreet.engines.spark.rounds import settled
 from discreet.engines.spark.units import identity_of
@@ -123,6 +124,7 @@ class SparkEngine:
             import numpy as np
             import pyarrow as pa
 
+            provide(session, sql)
             groups = session.sql(sql)
             *names, count = groups.columns
             order = ", ".join(map(_quote, names))
@@ -178,6 +180,7 @@ class SparkEngine:
         import pyarrow as pa
 
         def ask(session: Any) -> pa.Table:
+            see(session, sql)
             _there(session, session.sql(sql).inputFiles())
             return pa.table({})
 
@@ -196,7 +199,11 @@ class SparkEngine:
             self.interrupt()
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table]) -> pa.Table:
-        return self._ask(lambda session: session.sql(sql).toArrow(), tables)
+        def ask(session: Any) -> pa.Table:
+            provide(session, sql)
+            return session.sql(sql).toArrow()
+
+        return self._ask(ask, tables)
 
     def _ask(self, ask: Callable[[Any], pa.Table], tables: Mapping[str, pa.Table]) -> pa.Table:
         see_no_clash(tables, self._schema)

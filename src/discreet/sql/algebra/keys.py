@@ -22,6 +22,7 @@ from discreet.sql.expressions.expression import Call, Column, Expression, Litera
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.functions.dates import FIRST, LAST, grain_of
 from discreet.sql.functions.numbers import decimal_place
+from discreet.sql.functions.places import hexagons
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,6 +130,9 @@ def _parts(expression: Expression) -> dict[Expression, tuple[Value, ...]] | None
     if isinstance(expression, Column):
         values = column_values(expression.span, expression.type)
         return None if values is None else {expression: values}
+    if expression.name == "h3_cell":
+        cells = hexagons.listed(expression)
+        return None if cells is None else {expression: cells}
     found: dict[Expression, tuple[Value, ...]] = {}
     for arg in expression.args:
         inner = _parts(arg)

@@ -27,6 +27,7 @@ _KEYS = [
     "date_trunc('month', m)", "strftime(m, '%Y-%m')", "dayname(n)", "substring(h, 1, 1)", "width_bucket(p, 0, 4, 4)",
     "round(p, 1)", "concat(h, '-', b)", "CAST(a AS VARCHAR)", "time_bucket(INTERVAL '1 week', m)", "last_day(m)",
     "date_trunc('day', x)", "CASE WHEN f > 1 THEN 'hi' ELSE 'lo' END", "p > 0, h", "b, e", "CASE WHEN b THEN 1 END",
+    "grid(p, a, 2.5)", "grid(clamp(g, -3, 3), a, 0.7, 5)",
 ]  # fmt: skip
 _SOURCES = [
     "t JOIN s ON t.u = s.u", "t LEFT JOIN s ON t.u = s.u AND s.q > 2", "t LEFT JOIN s ON t.u = s.u AND s.r < t.f",

@@ -13,6 +13,7 @@ reads. To support another engine is to add its spelling where the standard one d
     shifts      functions that move a moment, make one, or write it as text
     casts       none of them fails
     lists       as values of their rows, and the fields of JSON texts
+    places      on the earth: cells of H3
     every_line  the lines of these files, by name
     apply       widening, guards, and the few that take any number of arguments
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from discreet.sql.functions import casts, dates, lists, logic, numbers, shifts, texts
+from discreet.sql.functions.places import hexagons
 from discreet.sql.functions.table import Function, Variadic
 
-FILES = (casts, dates, lists, logic, numbers, shifts, texts)
+FILES = (casts, dates, hexagons, lists, logic, numbers, shifts, texts)
 TABLE: dict[str, list[Function]] = {}
 """Every function by name; lines of one name are tried in order until the types fit."""
 for _file in FILES:

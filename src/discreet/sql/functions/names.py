@@ -99,7 +99,19 @@ def names() -> tuple[str, ...]:
     found = {match[1].lower() for usage in usages() if (match := re.match(r"(\w+)\(", usage))}
     return tuple(
         sorted(
-            found | {"clamp", "concat", "concat_ws", "if", "pi", "regexp_full_match", "year", "month", "day"}
+            found
+            | {
+                "clamp",
+                "concat",
+                "concat_ws",
+                "grid",
+                "if",
+                "pi",
+                "regexp_full_match",
+                "year",
+                "month",
+                "day",
+            }
         )
     )
 

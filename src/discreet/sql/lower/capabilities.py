@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
-from discreet.engines.capabilities import NESTED
+from discreet.engines.capabilities import BESIDE, NESTED
 from discreet.sql.algebra import relation as rel
 from discreet.sql.expressions.expression import Call, Expression, Literal
 from discreet.sql.plan.plan import PlannedRelease
@@ -33,6 +33,9 @@ def refused_there(name: str) -> tuple[str, str]:
             "Use split_part, substring or regexp_matches of a simpler pattern, or copy the data into DuckDB."
         )
         return f"{name} is not possible on this engine: {why}.", fix
+    if name in BESIDE:
+        fix = "Write grid(lng, lat, 0.05), which every engine computes, or copy the data into DuckDB."
+        return f"{name} is not possible on this engine: a library of Python computes it.", fix
     if name not in NESTED:
         return f"{name} is not possible on this engine.", "Write it without, or copy the data into DuckDB."
     why = (

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.engine import NO_TABLES, Engine
+from discreet.engines.hexagons import NAME
 from discreet.errors import QueryRefused, SourceError
 from discreet.sql.algebra.relation import scans
 from discreet.sql.dialects import named
@@ -50,6 +51,11 @@ def probe(plan: QueryPlan, engine: Engine) -> None:
                 "Check that it is still in place with the same columns and that it may be read, and open it again; "
                 "nothing was charged.",
             )
+    if any(NAME in query.sql for query in _queries(plan, engine)):
+        raise QueryRefused(
+            "The engine cannot compute h3_cell.",
+            "On Spark, every machine of the cluster needs the library h3; or write grid(lng, lat, 0.05).",
+        )
     raise QueryRefused(
         "The engine cannot run this question.",
         "It may have more columns than the engine takes at once, some 1,600 on PostgreSQL: ask for fewer in one "

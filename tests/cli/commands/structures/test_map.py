@@ -62,6 +62,28 @@ def test_adaptive_and_smooth(birds: Path, run: Run) -> None:
     assert run(*GIVEN, "--smooth", "1", "--adaptive").exit_code == 2
 
 
+def test_hexagons_and_people(birds: Path, run: Run) -> None:
+    area = ("--area", "4.3,51.5,6.0,52.7", "-e", "0.5")
+    found = run("map", "sightings", "--h3", "6", *area, "-o", "map.svg")
+    assert found.exit_code == 0, found.stderr
+    assert "cells of H3 resolution 6" in found.stdout
+    assert (birds / "map.svg").read_text().startswith("<svg")
+    people = json.loads(
+        run("map", "sightings", "--h3", "5", *area, "--people", "observer", "--cap", "4", "--json").stdout
+    )
+    assert {"cell", "people", "explained"} <= set(people["features"][0]["properties"])
+    for wrong in (
+        ("--h3", "6", "--cell", "3km"),
+        (),
+        ("--h3", "6", "--adaptive"),
+        ("--h3", "6", "--crs", "EPSG:28992"),
+        ("--h3", "16"),
+        ("--cell", "3km", "--people", "observer", "--sum", "lat"),
+    ):
+        assert run("map", "sightings", *wrong, *area).exit_code == 2
+    assert len(json.loads(run("budget", "--json").stdout)["charges"]) == 2
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

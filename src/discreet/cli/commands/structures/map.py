@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +16,9 @@ from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 
 if TYPE_CHECKING:
-    from discreet.spatial.grid import Box, Grid
+    from discreet.spatial import HeatMap
+    from discreet.spatial.cell import Box
+    from discreet.spatial.counting import Asked
 
 SHOWN = 10
 """So many hot spots are printed."""
@@ -33,9 +36,16 @@ class Points:
     total: Annotated[
         str | None, typer.Option("--sum", metavar="COLUMN", help="Add up a bounded column; else count.")
     ] = None
+    people: Annotated[
+        str | None,
+        typer.Option("--people", metavar="COLUMN", help="Count each unit, of this column, once in a cell."),
+    ] = None
     where: Annotated[str, typer.Option("--where", metavar="CONDITION", help="Which rows, in SQL.")] = ""
     cap: Annotated[
-        int | None, typer.Option("--cap", metavar="N", min=1, help="How many rows of a unit count.")
+        int | None,
+        typer.Option(
+            "--cap", metavar="N", min=1, help="How many rows of a unit count; with --people, cells."
+        ),
     ] = None
 
 
@@ -43,12 +53,57 @@ class Points:
 class Shape:
     """The shape of the cells."""
 
+    cell: Annotated[
+        str | None, typer.Option("--cell", metavar="SIZE", help="Of a square cell: 3km, 500m or 0.05deg.")
+    ] = None
+    h3: Annotated[
+        int | None,
+        typer.Option(
+            "--h3", metavar="RESOLUTION", min=0, max=15, help="Hexagons of H3; those of 7 have 5 km²."
+        ),
+    ] = None
     adaptive: Annotated[
         bool, typer.Option("--adaptive", help="Cells up to eight times as large where few rows are.")
     ] = False
     smooth: Annotated[
         int, typer.Option("--smooth", metavar="N", min=0, help="Average with N cells to each side.")
     ] = 0
+
+    def see_whole(self, points: Points) -> None:
+        """Refuse options that do not go together."""
+        from discreet.spatial.grid import WGS84
+
+        if (self.cell is None) == (self.h3 is None):
+            raise opt.Usage("give the size of a cell, --cell 3km, or a resolution, --h3 7")
+        if self.adaptive and (points.total is not None or points.people is not None or self.smooth):
+            raise opt.Usage(
+                "--adaptive counts rows, and its cells differ in size: leave out --sum, --people, --smooth"
+            )
+        if self.h3 is not None and (self.adaptive or points.crs != WGS84):
+            raise opt.Usage(
+                "--h3 has cells of one size, of columns in degrees: leave out --adaptive and --crs"
+            )
+
+    def margin(self, area: Box, crs: str) -> tuple[float, float]:
+        """The width and height of a cell, once it could be read."""
+        from discreet.spatial import Grid, Hexagons
+
+        if self.cell is None:
+            Hexagons.read(self.h3)
+            return 0.0, 0.0
+        grid = Grid.read(self.cell, area, crs)
+        return float(grid.width), float(grid.height)
+
+    def counted(self, session: Asked, rows: str, epsilon: str, crs: str, given: Mapping[str, Any]) -> HeatMap:
+        """Ask for the map."""
+        from discreet.spatial import adaptive_map, heat_map, hexagon_map
+
+        if self.cell is None:
+            assert self.h3 is not None
+            return hexagon_map(session, rows, self.h3, epsilon, **given)
+        if self.adaptive:
+            return adaptive_map(session, rows, self.cell, epsilon, crs=crs, **given)
+        return heat_map(session, rows, self.cell, epsilon, crs=crs, **given)
 
 
 @grouped
@@ -58,7 +113,6 @@ def command(
     ],
     place: Place,
     remote: Remote,
-    cell: Annotated[str, typer.Option("--cell", metavar="SIZE", help="Of a cell: 3km, 500m or 0.05deg.")],
     area: Annotated[
         str, typer.Option("--area", metavar="W,S,E,N", help="West, south, east and north of the map.")
     ],
@@ -80,34 +134,34 @@ def command(
     \b
     Examples:
       discreet map sightings --cell 3km --area 4.3,51.5,6.0,52.7 -e 0.5 -o map.html
+      discreet map sightings --h3 7 --area 4.3,51.5,6.0,52.7 -e 0.5 --people observer --cap 4 -o map.png
       discreet map sightings --cell 1km --area 4.3,51.5,6.0,52.7 -e 0.5 --cap 4 --adaptive -o map.geojson
       discreet map points --source points.csv --unit person --max-rows 2 --budget 1 --cell 3km \\
           --area 4.3,51.5,6.0,52.7 -e 0.5 -o map.png
       discreet map visits --x east --y north --crs EPSG:28992 --cell 500m --area 1e5,4e5,1.2e5,4.2e5 -e 1 --json
     """  # noqa: D301
     from discreet.release.documents import dump
-    from discreet.spatial import Grid, adaptive_map, check_path, heat_map, read_area
+    from discreet.spatial import check_path, read_area
 
     box = read_area(area.split(","))
     if output is not None:
         check_path(output)
-    if shape.adaptive and (points.total is not None or shape.smooth):
-        raise opt.Usage("--adaptive counts rows, and its cells differ in size: leave out --sum and --smooth")
+    shape.see_whole(points)
+    capped = points.cap or place.question_rows
     given: dict[str, Any] = {
         "area": box,
         "x": points.x,
         "y": points.y,
-        "crs": points.crs,
         "where": points.where,
-        "max_rows": points.cap or place.question_rows,
+        "max_rows": place.question_rows if points.people else capped,
         "confidence": confidence,
     }
-    place = _bounded(place, points.x, points.y, box, Grid.read(cell, box, points.crs))
+    if not shape.adaptive:
+        given |= {"total": points.total, "people": points.people}
+        given["max_groups"] = points.cap if points.people else None
+    place = _bounded(place, points, box, shape.margin(box, points.crs))
     with Progress("counting by cells"), remote.open(place) or place.open() as session:
-        if shape.adaptive:
-            made = adaptive_map(session, rows, cell, epsilon, **given)
-        else:
-            made = heat_map(session, rows, cell, epsilon, total=points.total, **given)
+        made = shape.counted(session, rows, epsilon, points.crs, given)
     if shape.smooth:
         made = made.smooth(shape.smooth)
     if output is not None:
@@ -117,13 +171,12 @@ def command(
         return
     typer.echo(str(made))
     for spot in made.hot_spots[:SHOWN]:
-        middle = ((spot.box[0] + spot.box[2]) / 2, (spot.box[1] + spot.box[3]) / 2)
-        typer.echo(
-            f"  {middle[0]:.6g}, {middle[1]:.6g}: {spot.value:,.0f} ({spot.low:,.0f} to {spot.high:,.0f})"
-        )
+        x, y = spot.middle
+        named = f"{spot.name}  " if spot.name else ""
+        typer.echo(f"  {named}{x:.6g}, {y:.6g}: {spot.value:,.0f} ({spot.low:,.0f} to {spot.high:,.0f})")
 
 
-def _bounded(place: Place, x: str, y: str, area: Box, grid: Grid) -> Place:
+def _bounded(place: Place, points: Points, area: Box, margin: tuple[float, float]) -> Place:
     """The place with bounds of both columns: of a file without a policy they follow from the map that is asked for.
 
     They reach beyond the area, so that a point outside, which is clamped to them, lies in none of its cells.
@@ -133,9 +186,9 @@ def _bounded(place: Place, x: str, y: str, area: Box, grid: Grid) -> Place:
     if place.source is None:
         return place
     declared = {text.partition("=")[0].lower() for text in place.bounds or ()}
-    wide, high = float(grid.width), float(grid.height)
+    (wide, high), x, y = margin, points.x, points.y
     ends = {x: (area[0] - wide, area[2] + wide), y: (area[1] - high, area[3] + high)}
-    if grid.crs == WGS84:
+    if points.crs == WGS84:
         ends = {
             x: (-180.0, 180.0),
             y: (-90.0, 90.0),

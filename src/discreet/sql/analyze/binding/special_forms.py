@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.analyze.binding import branch_values, date_forms, list_forms, pattern_forms
+from discreet.sql.analyze.binding import branch_values, date_forms, list_forms, pattern_forms, place_forms
 from discreet.sql.analyze.binding.binder import Binder, Form
 from discreet.sql.analyze.binding.clamped_moments import clamped_moment
 from discreet.sql.analyze.binding.comparisons import by_type
@@ -338,7 +338,12 @@ FORMS: dict[type[exp.Expr], Form] = {
     **list_forms.FORMS,
 }  # fmt: skip
 """By the class that the parser gives them."""
-FORMS_BY_NAME: dict[str, Form] = {"clamp": _clamp, **date_forms.FORMS_BY_NAME, **list_forms.FORMS_BY_NAME}
+FORMS_BY_NAME: dict[str, Form] = {
+    "clamp": _clamp,
+    **date_forms.FORMS_BY_NAME,
+    **list_forms.FORMS_BY_NAME,
+    **place_forms.FORMS_BY_NAME,
+}
 """By name, where the parser has no class."""
 
 
