@@ -204,10 +204,8 @@ def _noisy(
             times = Fraction(math.ceil(rows * 1024), 1024) * 2 ** (SCALE_BITS - VARIANCE_BITS // 2)
             measures[index] = measure(choice, times, one.part, planned_cells(release.keys))
     coarse = replace(release, measures=tuple(measures))
-    if tight:
-        squares = map(coarse.square, coarse.measures)
-        own = [
-            rho and square / (square / rho + 2 * smoothing(square))
-            for rho, square in zip(own, squares, strict=True)
-        ]
+    for index, rho in enumerate(own):
+        if rho and tight:
+            square = coarse.square(coarse.measures[index])
+            own[index] = square / (square / rho + 2 * smoothing(square))
     return replace(coarse, rhos=tuple(own))
