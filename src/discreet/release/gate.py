@@ -135,10 +135,10 @@ def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:
     Args:
         uses: by name.
         loss: that they were promised to have. The uses whose price is a rho have together the part of it that the
-            others leave: they must use up exactly what this part buys, in zCDP or by the curve of Gaussian noise.
+            others leave: they must use up exactly this part, in zCDP or by the curve of Gaussian noise.
 
     Raises:
-        InvalidParameter: there is no use, or their noise is not what the loss buys.
+        InvalidParameter: there is no use, or their noise is not the one that the loss buys.
         UnsupportedEvent: they have more loss than that.
     """
     from discreet.accounting.events import Composed, Concentrated, Converted, DiscreteGaussianNoise

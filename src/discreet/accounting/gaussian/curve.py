@@ -71,7 +71,7 @@ def _phi(t: Decimal, context: Context) -> Decimal:
         odd += 2
         term = context.divide(context.multiply(term, square), Decimal(odd))
         total = context.add(total, term)
-        if 2 * square < odd and abs(term) <= least * abs(total):  # what is left is less than this term
+        if 2 * square < odd and abs(term) <= least * abs(total):  # the rest is less than this term
             break
     density = context.divide(context.exp(context.divide(square, Decimal(-2))), _root_two_pi(context.prec))
     return context.add(Decimal("0.5"), context.multiply(density, total))

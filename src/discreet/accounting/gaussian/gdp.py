@@ -10,10 +10,10 @@ Proof. Take two neighbours, which differ in at most d coordinates: each of these
 the same law on both sides, and are left out. Draw X normal of variance s^2 around f, and Y_i discrete Gaussian of
 parameter r^2 around X_i: P(Y_i = y) is proportional to e^(-(y - X_i)^2/2r^2), y any integer. Y is post-processing of X,
 so it is (epsilon, delta)-private. By Poisson's formula the sum of e^(-(y - x)^2/2r^2) over all integers y is
-root(2 pi) r times a number within 1 -+ b, whatever x is, since 2 (q + q^4 + q^9 + ...) < b. Two normal densities of
+root(2 pi) r times a number within 1 -+ b for each x, since 2 (q + q^4 + q^9 + ...) < b. Two normal densities of
 variances s^2 and r^2 convolve to one of v, so P(Y_i = y) is that density at y, within the factors 1/(1 + b) and
 1/(1 - b). The discrete Gaussian of v has that density at y over 1 + c, with c the same sum for v, 0 <= c < b. Hence the
-two laws differ in each coordinate by a factor within (1 + c)/(1 + b) and (1 + c)/(1 - b), whatever f is. For all sets
+two laws differ in each coordinate by a factor within (1 + c)/(1 + b) and (1 + c)/(1 - b), for each f. For all sets
 of outcomes T, P(T) <= ((1 + b)/(1 + c))^d P_Y(T) <= ((1 + b)/(1 + c))^d (e^epsilon P'_Y(T) + delta), and P'_Y(T) <=
 ((1 + c)/(1 - b))^d P'(T); and d ln((1 + b)/(1 - b)) <= 3db, (1 + b)^d <= 1 + 3db. (The same convolution is theorem 3.1
 of Peikert 2010.)
@@ -39,7 +39,7 @@ from discreet.errors import InvalidParameter, UnsupportedEvent
 
 _BITS: Final = 32
 SLACK: Final = Fraction(1, 2**_BITS)
-"""What each vector with discrete noise adds to epsilon, and as a part to delta."""
+"""Each vector with discrete noise adds this to epsilon, and this part to delta."""
 _MOST: Final = 2**20
 
 

@@ -5,7 +5,7 @@ Gaussian noise, all of their epsilon E and the delta buy one rho, of which set i
 in L2. With c_i as in `shares`, the sum of c_i S2_i^2/2r_i is least for r_i in proportion to the root of c_i times S2_i,
 and then it is (sum of these)^2/2 rho.
 
-What E and the delta buy is read in two ways, and the better is taken: the rho whose conversion they are
+The rho that E and the delta buy is found in two ways, and the better is taken: the one whose conversion they are
 (`ZCDP.bought`), or the larger one of normal noise by its exact curve (`GDP.bought`, half of the square of mu), to
 whose variance `gdp.smoothing` is added, as the noise is discrete. By the latter a question errs 5 to 15 % less. The
 ledger adds up the rho that the noise has in either case, S2_i^2 over twice its variance, which is larger by as much.
@@ -137,10 +137,10 @@ def _sets(
 
 @dataclass(frozen=True)
 class _Bought:
-    """What a loss buys.
+    """The zCDP that a loss buys.
 
     Attributes:
-        rho: of which sets have parts.
+        rho: sets have parts of it.
         tight: whether by the exact curve, so that the variance is larger than by its part of rho.
     """
 
