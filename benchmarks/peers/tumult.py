@@ -1,19 +1,12 @@
 """Tumult Analytics on a local Spark with all cores: the frame cached in memory, pure epsilon, a public key set.
 
 Its own average beside a count pays for the count twice and takes longer, so the sum is asked and divided by the count.
-Spark shuffles into as many parts as there are cores: the 200 of its default would only slow it down here.
 """
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Callable
 
-os.environ["PYSPARK_PYTHON"] = sys.executable
-
-from pyspark.sql import SparkSession
 from tmlt.analytics import (
     AddOneRow,
     AddRowsWithID,
@@ -25,22 +18,12 @@ from tmlt.analytics import (
 )
 
 from benchmarks.peers.common import EPSILON, GROUPS, HIGH, KEPT, LOW, Answer, main, means_of
+from benchmarks.peers.spark import spark_session
 
 
 def prepare(path: str, unit: str) -> Callable[[], Answer]:
     """Start Spark and cache the rows."""
-    spark = (
-        SparkSession.builder.master("local[*]")
-        .config("spark.sql.shuffle.partitions", os.cpu_count() or 2)
-        .config("spark.sql.warehouse.dir", tempfile.mkdtemp())
-        .config("spark.driver.memory", "4g")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
-    rows = spark.read.parquet(path).cache()
+    rows = spark_session().read.parquet(path).cache()
     rows.count()
     keys = KeySet.from_dict({"place": list(range(GROUPS))})
     half = PureDPBudget(EPSILON / 2)

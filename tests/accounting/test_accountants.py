@@ -15,6 +15,7 @@ from discreet.accounting import (
     AdvancedAccountant,
     Composed,
     Concentrated,
+    DiscreteGaussianNoise,
     Event,
     GaussianNoise,
     Grouped,
@@ -83,6 +84,7 @@ def test_the_zcdp_of_every_kind() -> None:
         (GAUSS, Fraction(1, 200)),
         (GaussianNoise(10, discrete=True, neighbours=ADD), Fraction(1, 200)),
         (Concentrated("1/8", neighbours=ADD), Fraction(1, 8)),
+        (DiscreteGaussianNoise(900, 50, neighbours=ADD), Fraction(1, 36)),
         (Repeated(GAUSS, 3), Fraction(3, 200)),
         (Composed([GAUSS, ONE]), Fraction(1, 100)),
         (Parallel([GAUSS, Repeated(GAUSS, 2)]), Fraction(1, 100)),
@@ -117,6 +119,8 @@ def test_the_zcdp_of_every_kind() -> None:
         lambda: LaplaceNoise(1, "1/2", neighbours=ADD),
         lambda: GaussianNoise(0, neighbours=ADD),
         lambda: GaussianNoise(1, float("inf"), neighbours=ADD),
+        lambda: DiscreteGaussianNoise(0, neighbours=ADD),
+        lambda: DiscreteGaussianNoise(1, -1, neighbours=ADD),
     ],
 )
 def test_no_event(make: Any) -> None:
@@ -132,6 +136,7 @@ def test_what_each_accountant_supports() -> None:
         assert all(map(accountant.supports, pure))
         assert accountant.supports(GAUSS) == (name in ("zcdp", "pld"))
         assert accountant.supports(Concentrated(1, neighbours=ADD)) == (name == "zcdp")
+        assert accountant.supports(DiscreteGaussianNoise(9, neighbours=ADD)) == (name == "zcdp")
         assert accountant.supports(Sampled(GAUSS, 0.5, "poisson")) == (name == "pld")
         assert not accountant.supports(ReplaceOne(ONE))
         with pytest.raises(UnsupportedEvent):

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 
 from discreet.accounting import events as ev
+from discreet.accounting.gaussian.gdp import GDP, smoothing
 from discreet.accounting.loss import Loss
 from discreet.accounting.pricing import loss_of, rho_of, zcdp_of
 from discreet.accounting.zcdp import ZCDP
@@ -56,3 +57,21 @@ def test_alternatives_cost_the_largest_rho() -> None:
     assert zcdp_of(ev.Alternatives([gaussian(Fraction(1, 9)), gaussian(Fraction(1, 7))])) == ZCDP("1/7")
     pure = [ev.LaplaceNoise(scale, neighbours="add_remove") for scale in (2, 4)]
     assert zcdp_of(ev.Alternatives(pure)) == ZCDP.of(loss_of(ev.Alternatives(pure)))
+
+
+def test_gaussian_noise_implies_its_loss_by_the_better_of_its_two_prices() -> None:
+    loss = Loss(1, "1e-6")
+    square = Fraction(50)
+    variance = square / GDP.bought(loss).square + smoothing(square)
+    event = ev.DiscreteGaussianNoise(variance, square, neighbours="add_remove")
+    assert loss_of(ev.Converted(event, loss)) == loss
+    assert not zcdp_of(event).loss("1e-6").within(loss)  # by its rho alone it has more
+    assert rho_of(ev.Converted(event, loss)) == square / (2 * variance)
+    # Planted faults: a little less noise; a bare rho that no curve is known of.
+    less = ev.DiscreteGaussianNoise(variance * (1 - Fraction(1, 10**7)), square, neighbours="add_remove")
+    for wrong in (less, gaussian(square / (2 * variance))):
+        with pytest.raises(UnsupportedEvent, match="larger loss"):
+            loss_of(ev.Converted(wrong, loss))
+    # Noise that is too small for the curve is priced by its rho still.
+    small = ev.DiscreteGaussianNoise(1, neighbours="add_remove")
+    assert loss_of(ev.Converted(small, Loss(6, "1e-6"))) == Loss(6, "1e-6")

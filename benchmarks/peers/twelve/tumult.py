@@ -9,14 +9,9 @@ epsilon and delta buy. Totals and running totals are sums of its counts. Every a
 from __future__ import annotations
 
 import math
-import os
-import sys
-import tempfile
 from collections.abc import Callable
 
-os.environ["PYSPARK_PYTHON"] = sys.executable
-
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from tmlt.analytics import (
     AddOneRow,
     AddRowsWithID,
@@ -31,23 +26,8 @@ from tmlt.analytics import (
     Session,
 )
 
+from benchmarks.peers.spark import spark_session
 from benchmarks.peers.twelve.asked import Answer, Asks, Case, by, found, main, running, top, totals
-
-
-def spark_session() -> SparkSession:
-    """A Spark with as many parts as there are cores."""
-    spark = (
-        SparkSession.builder.master("local[*]")
-        .config("spark.sql.shuffle.partitions", os.cpu_count() or 2)
-        .config("spark.sql.warehouse.dir", tempfile.mkdtemp())
-        .config("spark.driver.memory", "4g")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.ui.enabled", "false")
-        .config("spark.ui.showConsoleProgress", "false")
-        .getOrCreate()
-    )
-    spark.sparkContext.setLogLevel("ERROR")
-    return spark
 
 
 class Asked:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Composed,
         Concentrated,
         Converted,
+        DiscreteGaussianNoise,
         Event,
         GaussianNoise,
         Grouped,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         Sampled,
     )
     from discreet.accounting.filters import Filter, Odometer
+    from discreet.accounting.gaussian.gdp import GDP, gdp_of
     from discreet.accounting.homogeneous import Homogeneous
     from discreet.accounting.personal import (
         CountError,
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACCOUNTANTS",
+    "GDP",
     "RULES",
     "UNIT",
     "ZCDP",
@@ -65,6 +68,7 @@ __all__ = [
     "Concentrated",
     "Converted",
     "CountError",
+    "DiscreteGaussianNoise",
     "Event",
     "Filter",
     "GaussianNoise",
@@ -91,6 +95,7 @@ __all__ = [
     "amplified",
     "before_sampling",
     "count_error",
+    "gdp_of",
     "group",
     "keep",
     "keep_probability",
@@ -107,9 +112,10 @@ _NAMES = {
     "accountants": "ACCOUNTANTS Accountant AdvancedAccountant PLDAccountant PureAccountant ZCDPAccountant",
     "composition": "advanced group parallel sequential",
     "distribution": "LossDistribution",
-    "events": "Composed Concentrated Converted Event GaussianNoise Grouped LaplaceNoise "
+    "events": "Composed Concentrated Converted DiscreteGaussianNoise Event GaussianNoise Grouped LaplaceNoise "
     "Neighbours Parallel Released Repeated ReplaceOne Sampled",
     "filters": "Filter Odometer",
+    "gaussian.gdp": "GDP gdp_of",
     "homogeneous": "Homogeneous",
     "personal": "CountError PersonalGroup count_error keep keep_probability minimum",
     "pricing": "loss_of zcdp_of",

@@ -91,10 +91,10 @@ class Concentrated(Event):
 
 @dataclass(frozen=True, init=False, eq=False)
 class Converted(Event):
-    """An event that is known in zCDP, with a loss of some epsilon and delta that this implies.
+    """An event that is known in zCDP, with a loss of some epsilon and delta that it implies.
 
     Who adds up epsilons reads the loss, and who adds up rho reads the event. Where it is priced it is seen that the
-    one implies the other.
+    event implies the loss: by its rho, or by the exact curve of its Gaussian noise.
 
     Example:
         >>> from discreet.accounting import loss_of, zcdp_of
@@ -180,6 +180,30 @@ class GaussianNoise(Event):
         spread, distance = decimal(sd, "sd"), decimal(sensitivity, "sensitivity")
         _set(self, neighbours=neighbours_of(neighbours), sd=positive(spread, "sd"),
              sensitivity=positive(distance, "sensitivity"), discrete=bool(discrete))  # fmt: skip
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class DiscreteGaussianNoise(Event):
+    """Integers of which neighbours differ by at most the root of `square` in L2, with discrete Gaussian noise in each.
+
+    It is priced in zCDP, and tightly in Gaussian differential privacy (`accounting.gaussian.gdp`).
+
+    Attributes:
+        variance: the parameter of the noise, in steps squared.
+        square: of the L2 sensitivity, in steps.
+
+    Example:
+        >>> from discreet.accounting import zcdp_of
+        >>> zcdp_of(DiscreteGaussianNoise(900, 50, neighbours="add_remove")).rho
+        Fraction(1, 36)
+    """
+
+    variance: Fraction
+    square: Fraction
+
+    def __init__(self, variance: Number, square: Number = 1, *, neighbours: Neighbours) -> None:
+        _set(self, neighbours=neighbours_of(neighbours), variance=positive(decimal(variance, "variance"), "variance"),
+             square=positive(decimal(square, "square"), "square"))  # fmt: skip
 
 
 @dataclass(frozen=True, init=False, eq=False)

@@ -86,9 +86,21 @@ def _(event: ev.LaplaceNoise) -> Loss:
 @_loss.register
 def _(event: ev.Converted) -> Loss:
     known = zcdp_of(event.event)
-    if known.delta >= event.loss.delta or not known.loss(event.loss.delta).within(event.loss):
-        raise UnsupportedEvent("The event has a larger loss than it says.", "State the loss that it has.")
-    return event.loss
+    if known.delta < event.loss.delta and known.loss(event.loss.delta).within(event.loss):
+        return event.loss
+    if _gaussian_within(event):
+        return event.loss
+    raise UnsupportedEvent("The event has a larger loss than it says.", "State the loss that it has.")
+
+
+def _gaussian_within(event: ev.Converted) -> bool:
+    """Whether the exact curve of Gaussian noise gives the loss."""
+    from discreet.accounting.gaussian.gdp import gdp_of
+
+    try:
+        return gdp_of(event.event).within(event.loss)
+    except UnsupportedEvent:
+        return False
 
 
 @_loss.register
@@ -140,6 +152,11 @@ def _(event: ev.Concentrated) -> ZCDP:
 @_zcdp.register
 def _(event: ev.GaussianNoise) -> ZCDP:
     return ZCDP.gaussian(event.sd, event.sensitivity)
+
+
+@_zcdp.register
+def _(event: ev.DiscreteGaussianNoise) -> ZCDP:
+    return ZCDP(event.square / (2 * event.variance))
 
 
 @_zcdp.register

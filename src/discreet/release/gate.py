@@ -135,18 +135,19 @@ def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:
     Args:
         uses: by name.
         loss: that they were promised to have. The uses whose price is a rho have together the part of it that the
-            others leave: they must use up exactly the zCDP that this part buys.
+            others leave: they must use up exactly this part, in zCDP or by the curve of Gaussian noise.
 
     Raises:
-        InvalidParameter: there is no use, or their rho is another one.
+        InvalidParameter: there is no use, or their noise is not the one that the loss buys.
         UnsupportedEvent: they have more loss than that.
     """
-    from discreet.accounting.events import Composed, Concentrated, Converted
-    from discreet.accounting.pricing import loss_of, zcdp_of
-    from discreet.accounting.zcdp import ZCDP
+    from discreet.accounting.events import Composed, Concentrated, Converted, DiscreteGaussianNoise
+    from discreet.accounting.pricing import loss_of
 
     known = {name: use.mechanism.event(use.neighbours) for name, use in uses.items()}
-    by_rho = {name for name, event in known.items() if isinstance(event, Concentrated)}
+    by_rho = {
+        name for name, event in known.items() if isinstance(event, Concentrated | DiscreteGaussianNoise)
+    }
     if not by_rho or loss is None:
         return _together(uses, known)
     others = {name: event for name, event in known.items() if name not in by_rho}
@@ -154,10 +155,22 @@ def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:
     spent = loss_of(pure[0]) if pure else Loss(0)
     rest = Loss(loss.epsilon - spent.epsilon, loss.delta - spent.delta)
     noise = _together(uses, {name: event for name, event in known.items() if name in by_rho})
-    if zcdp_of(noise) != ZCDP.bought(rest):
-        raise InvalidParameter("The noise has another rho than its loss buys.", REPORT)
+    if not _used_up(noise, rest):
+        raise InvalidParameter("The noise is not the one that its loss buys.", REPORT)
     converted = Converted(noise, rest)
     return Composed([*pure, converted]) if pure else converted
+
+
+def _used_up(noise: Event, rest: Loss) -> bool:
+    """Whether noise is exactly as little as a loss allows: by the rho that it buys, or by the curve of such noise."""
+    from discreet.accounting.gaussian.gdp import GDP, gdp_of
+    from discreet.accounting.pricing import zcdp_of
+    from discreet.accounting.zcdp import ZCDP
+
+    if zcdp_of(noise) == ZCDP.bought(rest):
+        return True
+    tight = gdp_of(noise)
+    return tight == GDP.bought(rest, tight.draws)
 
 
 def _together(uses: Mapping[str, Use], known: Mapping[str, Event]) -> Event:

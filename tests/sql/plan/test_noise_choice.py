@@ -14,6 +14,9 @@ from tests import inside
 
 import discreet as dp
 from discreet.accounting.event_text import read
+from discreet.accounting.events import Converted
+from discreet.accounting.gaussian import gdp
+from discreet.accounting.gaussian.gdp import GDP, gdp_of, smoothing
 from discreet.accounting.pricing import rho_of, zcdp_of
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter, QueryRefused
@@ -67,10 +70,19 @@ def test_the_choice_errs_as_little_as_the_better_noise(
     session: dp.Session, groups: int, epsilon: Fraction
 ) -> None:
     plan = planned(session, PEOPLE, epsilon, **limits(max_groups=groups))
+    loss = Loss(epsilon, DELTA)
     laplace = 2 * (groups / float(epsilon)) ** 2
-    gaussian = groups / (2 * float(ZCDP.bought(Loss(epsilon, DELTA)).rho))
-    assert error(plan) <= 1.01 * min(laplace, gaussian)
-    assert plan.delta == (DELTA if gaussian < laplace else 0)
+    converted = groups / (2 * float(ZCDP.bought(loss).rho))
+    curve = groups / float(GDP.bought(loss).square) + float(smoothing(groups))
+    assert error(plan) <= (1 + 1e-9) * min(laplace, converted, curve)
+    assert plan.delta == (DELTA if min(converted, curve) < laplace else 0)
+
+
+def test_with_a_large_epsilon_the_conversion_errs_less_than_the_curve(session: dp.Session) -> None:
+    """Normal noise would have a variance of two steps, to which the smoothing adds another one."""
+    plan = planned(session, PEOPLE, 30, **limits(max_groups=40))
+    event = event_of(uses_of(plan.measured), Loss(30, DELTA))
+    assert rho_of(event) == ZCDP.bought(Loss(30, DELTA)).rho
 
 
 def test_many_columns_take_it_for_one_group(session: dp.Session) -> None:
@@ -81,7 +93,11 @@ def test_many_columns_take_it_for_one_group(session: dp.Session) -> None:
         assert (plan.delta > 0) is gaussian
         assert plan.epsilon == 1
         event = event_of(uses_of(plan.measured), Loss(plan.epsilon, plan.delta))
-        assert (rho_of(event) == ZCDP.bought(Loss(1, DELTA)).rho) is gaussian
+        assert isinstance(event, Converted) is gaussian
+        if isinstance(event, Converted):
+            assert gdp_of(event.event) == GDP.bought(Loss(1, DELTA), 40)
+            # The ledger adds up the rho that the noise has, not the one that its loss would buy.
+            assert zcdp_of(event).rho > ZCDP.bought(Loss(1, DELTA)).rho
 
 
 def test_the_bound_in_a_group_is_what_makes_it_pay_for_rows(session: dp.Session) -> None:
@@ -156,6 +172,7 @@ def test_a_mixed_question_is_charged_exactly_what_it_was_told() -> None:
     assert charge.postings[0].loss == Loss(1, DELTA)
     event = read(charge.event)
     assert charge.postings[0].squares == pytest.approx(2 * zcdp_of(event).rho, abs=1e-40)
+    assert "DiscreteGaussianNoise" in charge.event
     assert preview.cost == session.budget.spent <= 1
     assert inside.ledger_of(session).verify() == 2
     assert session.sql(sql, epsilon=1, delta=DELTA).replayed
@@ -175,11 +192,21 @@ def test_a_wrong_sigma_is_refused_before_the_charge(fault: Fraction, monkeypatch
 def test_a_rho_that_the_loss_does_not_buy_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     session, right = protect(), noise_choice._best
     monkeypatch.setattr(
-        noise_choice, "_best", lambda *args: {at: 2 * rho for at, rho in right(*args).items()}
+        noise_choice, "_best", lambda *args: ({at: 2 * rho for at, rho in right(*args)[0].items()}, True)
     )
     with pytest.raises(QueryRefused, match="does not add up"):
         session.sql(PEOPLE, epsilon=1, delta=DELTA)
     assert not session.budget.spent
+
+
+def test_noise_without_its_smoothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: discrete noise of the variance that only normal noise may have."""
+    session = protect()
+    monkeypatch.setattr(gdp, "smoothing", lambda square: Fraction(0))
+    plan = planned(session, PEOPLE)
+    monkeypatch.undo()
+    with pytest.raises(InvalidParameter, match="not the one"):
+        event_of(uses_of(plan.measured), Loss(1, DELTA))
 
 
 def test_what_cannot_be_measured_is_refused(session: dp.Session) -> None:
@@ -192,6 +219,6 @@ def test_a_workload_shares_one_rho(session: dp.Session) -> None:
     asked = {f"q{k}": f"SELECT COUNT(*) AS n FROM v WHERE x < {k}" for k in range(1, 61)}
     whole = inside.workload_plan_of(session, list(asked.values()), delta=DELTA, **limits(max_rows=1))
     own = [release.gaussian(0) for release in whole.releases]
-    rho = ZCDP.bought(Loss(1, DELTA)).rho
-    assert {float(one or 0) for one in own} == {float(60 / (2 * rho))}
+    square = GDP.bought(Loss(1, DELTA), 60).square
+    assert {float(one or 0) for one in own} == {float(60 / square + smoothing(1))}
     assert math.sqrt(float(own[0] or 0)) < math.sqrt(2) * 60  # Laplace noise of epsilon 1/60 each

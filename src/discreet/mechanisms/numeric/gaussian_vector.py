@@ -28,7 +28,7 @@ from discreet.rational import Number, exact
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    from discreet.accounting.events import Concentrated, Neighbours
+    from discreet.accounting.events import DiscreteGaussianNoise, Neighbours
     from discreet.accounting.zcdp import ZCDP
 
     Integers = npt.NDArray[np.int64]
@@ -73,15 +73,15 @@ class GaussianVector:
 
         return ZCDP(self.square / (2 * self.variance))
 
-    def event(self, neighbours: Neighbours) -> Concentrated:
+    def event(self, neighbours: Neighbours) -> DiscreteGaussianNoise:
         """The event that accountants price.
 
         Args:
             neighbours: those for which the sensitivity holds.
         """
-        from discreet.accounting.events import Concentrated
+        from discreet.accounting.events import DiscreteGaussianNoise
 
-        return Concentrated(self.loss, neighbours=neighbours)
+        return DiscreteGaussianNoise(self.variance, self.square, neighbours=neighbours)
 
     def half_width(self, confidence: Number = 0.95) -> int:
         """An m with P(|noise| <= m) >= confidence for one coordinate; the least one, or at most a step more."""

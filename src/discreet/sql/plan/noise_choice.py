@@ -1,26 +1,34 @@
 """Which measures of a statement have Gaussian noise, where a delta is granted: as many as err least.
 
 A set of alternatives with a share e of epsilon has Laplace noise of variance 2 (S1/e)^2, S1 in L1. Where some sets have
-Gaussian noise, all of their epsilon E and the delta buy one rho (`ZCDP.bought`), of which set i has r_i: a variance of
-S2_i^2/2r_i, S2 in L2. With c_i as in `shares`, the sum of c_i S2_i^2/2r_i is least for r_i in proportion to the root of
-c_i times S2_i, and then it is (sum of these)^2/2 rho.
+Gaussian noise, all of their epsilon E and the delta buy one rho, of which set i has r_i: a variance of S2_i^2/2r_i, S2
+in L2. With c_i as in `shares`, the sum of c_i S2_i^2/2r_i is least for r_i in proportion to the root of c_i times S2_i,
+and then it is (sum of these)^2/2 rho.
+
+The rho that E and the delta buy is found in two ways, and the better is taken: the one whose conversion they are
+(`ZCDP.bought`), or the larger one of normal noise by its exact curve (`GDP.bought`, half of the square of mu), to
+whose variance `gdp.smoothing` is added, as the noise is discrete. By the latter a question errs 5 to 15 % less. The
+ledger adds up the rho that the noise has in either case, S2_i^2 over twice its variance, which is larger by as much.
 
 Gaussian noise gains most where S1/S2 is largest, which is the root of the number of groups that a unit is spread over;
 and it gains with the number of sets, as the variance of Laplace noise grows with its square. So the sets are put in the
 order of S1/S2, and of all first ones, none and all included, those are taken whose total predicted variance is least.
 
-Privacy: the sets with Laplace noise are pure, and lose the sum of their shares; those with Gaussian noise are rho-zCDP
-together, so lose (E, delta). The two compose by addition. In a set of alternatives the squares of the parts of each L2
-sensitivity that a neighbour moves add up to at most one: n_gi rows in group g of measure i move it by the root of the
-sum of n_gi^2 over g, and over all i these squares are at most the sum over g of (sum of n_gi)^2.
+Privacy: the sets with Laplace noise are pure, and lose the sum of their shares; those with Gaussian noise lose (E,
+delta) together, by their rho or their curve, both of which add up over sets. The two compose by addition. In a set of
+alternatives the squares of the parts of each L2 sensitivity that a neighbour moves add up to at most one: n_gi rows in
+group g of measure i move it by the root of the sum of n_gi^2 over g, and over all i these squares are at most the sum
+over g of (sum of n_gi)^2.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidParameter
 from discreet.sql.algebra.keys import planned_cells
@@ -29,6 +37,9 @@ from discreet.sql.measures.measure import SCALE_BITS, Measure
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.plan.strategies import Chosen, measure
+
+if TYPE_CHECKING:
+    from discreet.accounting.loss import Loss
 
 VARIANCE_BITS = 48
 """The noise of a measure on a grid stays below 2^48 in variance, for the sampler goes no further than 2^50."""
@@ -44,6 +55,8 @@ class _Set:
         weight: c_i, the variance of its columns for one row, relative to their sizes.
         laplace: S1 in rows.
         gaussian: S2 in rows.
+        smoothing: the variance that noise by the exact curve has more, in rows squared.
+        draws: how many measures it has.
     """
 
     place: tuple[int, int]
@@ -51,6 +64,8 @@ class _Set:
     weight: float
     laplace: float
     gaussian: float
+    smoothing: float
+    draws: int
 
     @property
     def gain(self) -> float:
@@ -79,11 +94,11 @@ def with_gaussian(
     if not delta or any(release.discovery is not None for release in releases):
         return list(releases), Fraction(0)
     sets = sorted(_sets(releases, chosen, weights, shares), key=lambda one: -one.gain)
-    rhos = _best(sets, delta)
+    rhos, tight = _best(sets, delta)
     if not rhos:
         return list(releases), Fraction(0)
     out = [
-        _noisy(release, one, {at: rho for (number, at), rho in rhos.items() if number == index})
+        _noisy(release, one, {at: rho for (number, at), rho in rhos.items() if number == index}, tight)
         for index, (release, one) in enumerate(zip(releases, chosen, strict=True))
     ]
     parameters = [r.gaussian(at) for r in out for at in range(len(r.measures))]
@@ -97,6 +112,8 @@ def _sets(
     weights: Sequence[Sequence[Fraction]],
     shares: Sequence[Sequence[Fraction]],
 ) -> list[_Set]:
+    from discreet.accounting.gaussian.gdp import smoothing
+
     found = []
     for index, release in enumerate(releases):
         if release.estimated is not None:
@@ -111,42 +128,74 @@ def _sets(
                         float(weights[index][at]) ** 3,
                         max(release.sensitivity(one) / one.row_sensitivity for one in own),
                         max(math.sqrt(release.square(one)) / one.row_sensitivity for one in own),
+                        max(float(smoothing(release.square(one))) / one.row_sensitivity**2 for one in own),
+                        len(own),
                     )
                 )
     return found
 
 
-def _best(sets: Sequence[_Set], delta: Fraction) -> dict[tuple[int, int], Fraction]:
-    """The rho of each set that has Gaussian noise, by its place; empty where Laplace noise errs least."""
-    from discreet.accounting.loss import Loss
+@dataclass(frozen=True)
+class _Bought:
+    """The zCDP that a loss buys.
+
+    Attributes:
+        rho: sets have parts of it.
+        tight: whether by the exact curve, so that the variance is larger than by its part of rho.
+    """
+
+    rho: Fraction
+    tight: bool
+
+
+def _bought(loss: Loss, draws: int) -> Iterator[_Bought]:
+    """By both ways; nothing where a loss buys nothing."""
+    from discreet.accounting.gaussian.gdp import GDP
     from discreet.accounting.zcdp import ZCDP
 
+    with suppress(InvalidParameter):
+        yield _Bought(ZCDP.bought(loss).rho, False)
+    with suppress(InvalidParameter):
+        yield _Bought(GDP.bought(loss, draws).square / 2, True)
+
+
+def _best(sets: Sequence[_Set], delta: Fraction) -> tuple[dict[tuple[int, int], Fraction], bool]:
+    """The part of rho of each set that has Gaussian noise, by its place, and whether that is by the exact curve.
+
+    There is none where Laplace noise errs least.
+    """
+    from discreet.accounting.loss import Loss
+
     laplace = [2 * one.weight * (one.laplace / float(one.share)) ** 2 for one in sets]
-    least, best, rho = sum(laplace), 0, Fraction(0)
+    least, best, bought = sum(laplace), 0, _Bought(Fraction(0), False)
     for count in range(1, len(sets) + 1):
         if count < len(sets) and sets[count].gain == sets[count - 1].gain:
             continue  # those that gain alike have the same noise
-        try:
-            bought = ZCDP.bought(Loss(sum((one.share for one in sets[:count]), Fraction(0)), delta)).rho
-        except InvalidParameter:
-            continue
-        parts = sum(math.sqrt(one.weight) * one.gaussian for one in sets[:count])
-        error = parts**2 / (2 * float(bought)) + sum(laplace[count:])
-        if error < least:
-            least, best, rho = error, count, bought
-    found = {
+        own = sets[:count]
+        loss = Loss(sum((one.share for one in own), Fraction(0)), delta)
+        parts = sum(math.sqrt(one.weight) * one.gaussian for one in own)
+        for found in _bought(loss, sum(one.draws for one in own)):
+            error = parts**2 / (2 * float(found.rho)) + sum(laplace[count:])
+            error += sum(one.weight * one.smoothing for one in own) if found.tight else 0
+            if error < least:
+                least, best, bought = error, count, found
+    weights = {
         one.place: Fraction(f"{math.sqrt(one.weight) * one.gaussian:.3g}") or Fraction(1)
         for one in sets[:best]
     }
-    whole = sum(found.values(), Fraction(0))
-    return {place: rho * part / whole for place, part in found.items()}
+    whole = sum(weights.values(), Fraction(0))
+    return {place: bought.rho * part / whole for place, part in weights.items()}, bought.tight
 
 
-def _noisy(release: PlannedRelease, chosen: Chosen, rhos: Mapping[int, Fraction]) -> PlannedRelease:
+def _noisy(
+    release: PlannedRelease, chosen: Chosen, parts: Mapping[int, Fraction], tight: bool
+) -> PlannedRelease:
     """A release with Gaussian noise in some of its sets, on grids that are coarse enough for it."""
-    if not rhos:
+    from discreet.accounting.gaussian.gdp import smoothing
+
+    if not parts:
         return release
-    own = tuple(rhos.get(at, Fraction(0)) for at in chosen.sets)
+    own = [parts.get(at, Fraction(0)) for at in chosen.sets]
     measures = list(release.measures)
     for index, (choice, rho) in enumerate(zip(chosen.choices, own, strict=True)):
         if rho:
@@ -154,4 +203,9 @@ def _noisy(release: PlannedRelease, chosen: Chosen, rhos: Mapping[int, Fraction]
             rows = math.sqrt(release.square(one) / (2 * rho)) / one.row_sensitivity
             times = Fraction(math.ceil(rows * 1024), 1024) * 2 ** (SCALE_BITS - VARIANCE_BITS // 2)
             measures[index] = measure(choice, times, one.part, planned_cells(release.keys))
-    return replace(release, measures=tuple(measures), rhos=own)
+    coarse = replace(release, measures=tuple(measures))
+    for index, rho in enumerate(own):
+        if rho and tight:
+            square = coarse.square(coarse.measures[index])
+            own[index] = square / (square / rho + 2 * smoothing(square))
+    return replace(coarse, rhos=tuple(own))
