@@ -45,9 +45,10 @@ class Held:
     """Keeps the only worker busy until it is let go."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.go, plain = threading.Event(), Queries.run
+        self.go, self.begun, plain = threading.Event(), threading.Event(), Queries.run
 
         def slowly(queries: Queries, *more: Any) -> Any:
+            self.begun.set()
             assert self.go.wait(20)
             return plain(queries, *more)
 
@@ -71,6 +72,7 @@ def test_one_that_was_not_begun_is_taken_back_uncharged(
     running.person("cyd", epsilon=1)
     first, second = (submitted(running, "cyd", epsilon) for epsilon in ("0.25", "0.5"))
     assert {status(running, "cyd", key)["status"] for key in (first, second)} == {"at work"}
+    assert held.begun.wait(20)
     assert running.call("DELETE", f"{HOSPITAL}/questions/{second}", "ben").status == 404
     assert running.call("DELETE", f"{HOSPITAL}/questions/{second}", "cyd").json["cancelled"]
     assert not running.call("DELETE", f"{HOSPITAL}/questions/{first}", "cyd").json["cancelled"]
