@@ -1,0 +1,1 @@
+"""Mechanisms that choose by rank together with what surrounds the choice."""
