@@ -16,6 +16,7 @@ depends on the gaps, and is below one in a million unless there are millions of 
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from functools import lru_cache
@@ -101,7 +102,7 @@ def choose(
         else:
             bounds = np.flatnonzero(np.diff(of, prepend=-1, append=-1))
             chosen = np.empty(len(left), np.int64)
-            for first, last in zip(bounds[:-1], bounds[1:], strict=True):
+            for first, last in itertools.pairwise(bounds):
                 begin = starts[of[first]]
                 own = within[begin : begin + counts[of[first]]]
                 chosen[first:last] = begin + np.searchsorted(own, place[first:last], "right")

@@ -1,9 +1,10 @@
 """A quantile together with the ends of its interval, in one draw by the exponential mechanism.
 
 An outcome is a leaf x, the number, and ends around it. The distance of x is that of `selection.quantile`. The ends
-stand r leaves below and above x, for r = 0 or one of 1, 2, 3, 4, 6, 8, 12 and so on. Let q n - b be the rows by which the lower end is below
-the quantile, with b rows before it, and likewise for the upper end; G(r) is the lesser of the two. The interval holds
-the quantile where G >= 0. It is *sure* where G(r) >= M, and the narrowest sure one is wanted: its distance is
+stand r leaves below and above x, for r = 0 or one of 1, 2, 3, 4, 6, 8, 12 and so on. Let q n - b be the rows by which
+the lower end is below the quantile, with b rows before it, and likewise for the upper end; G(r) is the lesser of the
+two. The interval holds the quantile where G >= 0. It is *sure* where G(r) >= M, and the narrowest sure one is wanted:
+its distance is
 
     max(0, M - G(r), G(r') - M),  r' the next smaller radius.
 
@@ -11,9 +12,9 @@ An outcome is drawn with a probability proportional to its public weight times e
 ends cost the number hardly anything: whatever x is, one of its outcomes has ends at distance 0, since G grows with r
 and an end beyond the range is surely beyond the quantile. An interval that misses the quantile has G < 0, and is
 at least M rows off: it is e^(-M/scale) times as likely as a good one, times the number of radii that are too narrow.
-Their weights grow as the cube root of the radius, so that these are few. Values may be rounded, or stand in heaps: the
-first radius that reaches beyond a heap is the narrowest sure one, however many rows lie in the heap and however long
-the gap beside it is, which is not so for ends that are drawn by rank.
+Their weights grow as the square root of the radius, so that these count little. Values may be rounded, or stand in
+heaps: the first radius that reaches beyond a heap is the narrowest sure one, however many rows lie in the heap and
+however long the gap beside it is, which is not so for ends that are drawn by rank.
 
 Where few rows lie between the quantile and an end of the range, no radius is sure on that side before it reaches the
 bound. So outcomes with the bound on one side are possible too, where the other end is the narrowest sure one by
@@ -30,10 +31,10 @@ a row more is one more.
 
 Law. A number is proposed as `selection.quantile` draws it, an outcome by weight, and it is taken with the probability
 e^(-(its distance - that of x)/scale), if that is the farther one: accepted proposals have the law above, and no
-probability is rounded. About one proposal in 30 to 1,000 is taken, fewer the finer the grid is for the values; `TRIES`
+probability is rounded. About one proposal in 30 to 10,000 is taken, fewer the finer the grid is for the values; `TRIES`
 are made at a time. How many times depends on the data, as does the time of an engine.
 
-G beyond `REACH` scales counts as so much, which changes no bound of the proof and hardly any probability (e^-40): so
+G beyond M and `REACH` scales counts as so much, which changes no bound of the proof and hardly any probability (e^-40): so
 rows far from a quantile may be counted together.
 """
 
@@ -50,7 +51,7 @@ import numpy.typing as npt
 
 from discreet.mechanisms.selection.quantile import REACH, ExponentialQuantile
 from discreet.mechanisms.selection.rank_candidates import Parts, rows_before
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.selection.sparse_counts import MOST, SparseCounts
 from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.weighted_choice import uniform_below, weighted_choices
 
@@ -61,8 +62,8 @@ MARGIN: Final = Fraction(5)
 """By how many scales an interval is wanted to hold its quantile."""
 MORE_ROWS: Final = Fraction(1)
 """And by how many rows more: the quantile lies between two rows, and is interpolated."""
-STEPS: Final = 6
-"""After so many radii one weighs twice as much: about the cube root of a radius."""
+STEPS: Final = 4
+"""After so many radii one weighs twice as much: about the square root of a radius."""
 TRIES: Final = 512
 """How many proposals are made at a time for each group, fewer for many groups."""
 FEWEST: Final = 16
@@ -155,7 +156,7 @@ class SurroundedQuantile(ExponentialQuantile):
     def propose(
         self, counts: SparseCounts, parts: Parts, tries: int, cut: bool
     ) -> tuple[Integers, Integers, Integers, Bools]:
-        """Some numbers for each part: leaf, rows before the place, distance, and whether it is one; (parts * tries,)."""
+        """Numbers for each part: leaf, rows before its place, distance, and whether it is one; (parts * tries,)."""
         margin = np.zeros(len(parts.group), np.int64)
         some = self.candidates(counts, parts, margin)
         some = some.places() if cut else some
@@ -221,7 +222,12 @@ class SurroundedQuantile(ExponentialQuantile):
     @property
     def _most(self) -> int:
         """So many rows, times the denominator of q, stand for all that are more."""
-        return min(math.ceil(REACH * self._scale), NEVER // 4)
+        return min(math.ceil(REACH * self._scale) + self.sure, NEVER // 4)
+
+    @property
+    def reach(self) -> int:
+        """How many rows from the rank that is wanted leaves are told apart."""
+        return min(math.ceil(Fraction(self._most, self.q.denominator)), MOST)
 
     def _below(self, counts: SparseCounts, parts: Parts, leaf: Integers) -> Integers:
         """By how much the quantile is above the rows before a leaf."""

@@ -1,4 +1,4 @@
-"""Quantiles with the ends of their intervals, each drawn by the exponential mechanism on ranks, part by part.
+"""Quantiles with the ends of their intervals, drawn by the exponential mechanism on ranks, part by part.
 
 Quantiles are drawn in the order of `quantile_order`: each level of parts has the same share of epsilon, and a quantile
 is drawn from the rows of its part alone. The place of a quantile on which others depend is drawn among the places of
@@ -9,10 +9,10 @@ quantile is drawn together with the ends of its interval, as `ranks.surrounded_q
 into this one draw. A bound of a part stands for the same end of the quantile at which the part begins or stops.
 
 Proof. Each draw is private by `quantile` or `surrounded_quantile`, once the earlier draws are known, and levels add up
-(adaptive composition: Dwork and Roth 2014, theorem 3.14). The parts of a level are fixed by the places drawn before: a row lies in one of them, where it costs its part of the share
-of the level. So rows of a unit in several parts cost together no more than in one, parallel to each other (McSherry
-2009), and the levels add up to epsilon. A unit replaced by another moves at first as `moves` says, and below that as
-in several groups.
+(adaptive composition: Dwork and Roth 2014, theorem 3.14). The parts of a level are fixed by the places drawn before: a
+row lies in one of them, where it costs its part of the share of the level. So rows of a unit in several parts cost
+together no more than in one, parallel to each other (McSherry 2009), and the levels add up to epsilon. A unit replaced
+by another moves at first as `moves` says, and below that as in several groups.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ LEVEL: Final = 0.95
 """The confidence that the ends are drawn for."""
 WIDTH: Final = 8.0
 """How many scales an end lies from its quantile, in the mean, where values lie densely."""
-ERROR: Final = 1.2
-"""How many times as much a number errs with an interval as without, at most, where values lie densely."""
+ERROR: Final = 1.3
+"""How many times as much a number errs with an interval as without, where values lie densely."""
 EACH: Final = 3
 """How many integers are drawn for a quantile with an interval: the number, the lower and the upper end."""
 
