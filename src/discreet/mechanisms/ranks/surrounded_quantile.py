@@ -34,8 +34,8 @@ e^(-(its distance - that of x)/scale), if that is the farther one: accepted prop
 probability is rounded. About one proposal in 30 to 10,000 is taken, fewer the finer the grid is for the values; `TRIES`
 are made at a time. How many times depends on the data, as does the time of an engine.
 
-G beyond M and `REACH` scales counts as so much, which changes no bound of the proof and hardly any probability (e^-40): so
-rows far from a quantile may be counted together.
+G beyond M and `REACH` scales counts as so much, which changes no bound of the proof and hardly any probability
+(e^-48): so rows far from a quantile may be counted together.
 """
 
 from __future__ import annotations
