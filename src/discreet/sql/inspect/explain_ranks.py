@@ -30,8 +30,9 @@ def noise_of(mechanism: QuantilesWithEnds, one_unit: str) -> list[str]:
     for step in steps(mechanism.quantiles):
         number = mechanism.number(step.whole)
         flips = ", by permute-and-flip" if isinstance(number, FlippedQuantile) else ""
+        spent = "number and interval in one draw" if mechanism.ends else "the number"
         line = (
-            f"   {show(step.whole)} quantile, epsilon {show(mechanism.level)}: at a scale of "
+            f"   {show(step.whole)} quantile, epsilon {show(mechanism.level)}: all of it for {spent}, at a scale of "
             f"{_rows(number.scale)} rows{flips}"
         )
         if isinstance(number, SurroundedQuantile):
