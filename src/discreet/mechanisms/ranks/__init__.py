@@ -1,1 +1,1 @@
-"""Mechanisms that choose by rank together with what surrounds the choice."""
+"""Mechanisms that choose a number by rank, and its interval with it."""

@@ -9,7 +9,7 @@ its distance is
     max(0, M - G(r), G(r') - M),  r' the next smaller radius.
 
 An outcome is drawn with a probability proportional to its public weight times e^(-max of both distances/scale). So
-ends cost the number hardly anything: whatever x is, one of its outcomes has ends at distance 0, since G grows with r
+ends cost the number hardly anything: every x has an outcome with ends at distance 0, since G grows with r
 and an end beyond the range is surely beyond the quantile. An interval that misses the quantile has G < 0, and is
 at least M rows off: it is e^(-M/scale) times as likely as a good one, times the number of radii that are too narrow.
 Their weights grow as the square root of the radius, so that these count little. Values may be rounded, or stand in
@@ -77,7 +77,7 @@ BOTH, LOWER, UPPER = range(3)
 
 @dataclass(frozen=True)
 class Surrounded:
-    """What was drawn: four int64 arrays (parts,).
+    """A number and its interval for each part: four int64 arrays (parts,).
 
     Attributes:
         leaf: of the number.
