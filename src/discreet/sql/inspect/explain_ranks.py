@@ -37,9 +37,7 @@ def noise_of(mechanism: QuantilesWithEnds, one_unit: str) -> list[str]:
         )
         if isinstance(number, SurroundedQuantile):
             sure = _rows(Fraction(number.sure, number.q.denominator))
-            line += (
-                f", in one draw with the narrowest ends around it that are {sure} rows beyond the quantile"
-            )
+            line += f"; the ends are the narrowest around it that lie {sure} rows beyond the quantile"
         lines.append(line)
     return lines
 
