@@ -64,7 +64,7 @@ KINDS = {
 
 DRAWN = ("coverage: median", "coverage: upper quantile")
 """Those that are themselves a selection: their ends are drawn so that they hold wherever values lie. Where values lie
-densely, as here, they hold more often; see `mechanisms.selection.quantiles_with_ends`."""
+densely, as here, they hold more often; see `mechanisms.ranks.surrounded_quantile`."""
 
 
 class Coverage(NamedTuple):

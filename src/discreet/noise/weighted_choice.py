@@ -16,6 +16,7 @@ depends on the gaps, and is below one in a million unless there are millions of 
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from functools import lru_cache
@@ -42,7 +43,9 @@ _BEYOND: Final = 80
 
 
 @undivided
-def weighted_choices(weights: Integers, gaps: Integers, starts: Integers, scale: Number) -> Integers:
+def weighted_choices(
+    weights: Integers, gaps: Integers, starts: Integers, scale: Number, times: int = 1
+) -> Integers:
     """Choose one candidate of each group with probability proportional to weight e^(-gap/scale), exactly.
 
     Args:
@@ -50,9 +53,10 @@ def weighted_choices(weights: Integers, gaps: Integers, starts: Integers, scale:
         gaps: int64 array (n,), not negative.
         starts: int64 array (groups,): where each group begins; the candidates of a group stand together.
         scale: positive rational.
+        times: how often, independently.
 
     Returns:
-        int64 array (groups,): the place of each choice in the whole array.
+        int64 array (groups * times,): the place of each choice in the whole array, those of a group together.
 
     Raises:
         InvalidParameter: a weight or a gap is negative, a group has no weight or too much, or the scale is not
@@ -71,10 +75,12 @@ def weighted_choices(weights: Integers, gaps: Integers, starts: Integers, scale:
     sums = np.add.reduceat(weights, starts)
     if (sums <= 0).any() or (sums >= MOST).any():
         raise InvalidParameter("A group has no weight, or 2^45 or more.", "Divide the weights.")
-    return choose(entropy.system(), weights, gaps, starts, divisor)
+    return choose(entropy.system(), weights, gaps, starts, divisor, times)
 
 
-def choose(source: Source, weights: Integers, gaps: Integers, starts: Integers, scale: Fraction) -> Integers:
+def choose(
+    source: Source, weights: Integers, gaps: Integers, starts: Integers, scale: Fraction, times: int = 1
+) -> Integers:
     """The same from a source of random words."""
     counts = np.diff(starts, append=len(weights))
     group = np.repeat(np.arange(len(starts)), counts)
@@ -86,15 +92,20 @@ def choose(source: Source, weights: Integers, gaps: Integers, starts: Integers, 
     ends -= (ends[starts] - shares.view(np.uint64)[starts])[group]
     within = ends.view(np.int64)
     totals = within[starts + counts - 1]
-    out = np.full(len(starts), -1, np.int64)
-    left = np.arange(len(starts))
+    out = np.full(len(starts) * times, -1, np.int64)
+    left = np.arange(len(out))
     while left.size:
-        place = uniform_each(source, totals[left])
-        if left.size == len(starts):
+        of = left // times
+        place = uniform_each(source, totals[of])
+        if times == 1 and left.size == len(starts):
             chosen = starts + np.add.reduceat((within <= place[group]).astype(np.int64), starts)
         else:
-            spans = zip(starts[left], starts[left] + counts[left], place, strict=True)
-            chosen = np.array([a + np.searchsorted(within[a:b], at, "right") for a, b, at in spans], np.int64)
+            bounds = np.flatnonzero(np.diff(of, prepend=-1, append=-1))
+            chosen = np.empty(len(left), np.int64)
+            for first, last in itertools.pairwise(bounds):
+                begin = starts[of[first]]
+                own = within[begin : begin + counts[of[first]]]
+                chosen[first:last] = begin + np.searchsorted(own, place[first:last], "right")
         inside = place - (within[chosen] - shares[chosen])
         accepted = inside < shares[chosen] - (shares[chosen] >> 20) - 3
         for at in np.flatnonzero(~accepted):

@@ -10,31 +10,48 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from discreet.mechanisms.ranks.surrounded_quantile import Surrounded, SurroundedQuantile
 from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
 from discreet.mechanisms.selection.quantile import ExponentialQuantile
 from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 from discreet.mechanisms.selection.rank_candidates import Candidates, Parts
 from discreet.mechanisms.selection.sparse_counts import SparseCounts
 
-Options: TypeAlias = list[tuple[int, int, float]]
-"""A leaf, the rows before the place, and the probability."""
+Options: TypeAlias = list[tuple[int, int, int, int, float]]
+"""A leaf, the rows before the place, the ends of the interval, and the probability."""
 
 
 def options(
     mechanism: ExponentialQuantile, counts: SparseCounts, parts: Parts, margin: int, bound: int, cut: bool
 ) -> Options:
-    """The ways that one draw can go: the law of the candidates, and of a gap by the weights of its leaves."""
+    """The ways that one draw can go: the law of the candidates, of a gap by the weights of its leaves, and of ends."""
     some = Candidates.of(counts, mechanism.measure, parts)
     some = some.places() if cut else some
     law = mechanism.law(some, np.array([margin]), bound)
-    out = []
-    for start, stop, below, chance in zip(some.start, some.stop, some.below, law, strict=True):
+    gaps = some.distances(mechanism.q, np.array([margin]))
+    out: Options = []
+    for start, stop, below, chance, gap in zip(some.start, some.stop, some.below, law, gaps, strict=True):
         leaves = np.arange(start, max(stop, start + 1))
         each = mechanism.measure.of(leaves, leaves + 1) if stop > start else np.ones(1)
-        out += [
-            (int(leaf), int(below), chance * w / each.sum()) for leaf, w in zip(leaves, each, strict=True)
-        ]
-    return [one for one in out if one[2] > 0]
+        for leaf, w in zip(leaves, each, strict=True):
+            if chance > 0:
+                ends = around(mechanism, counts, parts, int(leaf), int(gap))
+                out += [(int(leaf), int(below), *beside, chance * w / each.sum() * p) for *beside, p in ends]
+    whole = sum(one[-1] for one in out)
+    return [(*one[:-1], one[-1] / whole) for one in out if one[-1] > 0]
+
+
+def around(
+    mechanism: ExponentialQuantile, counts: SparseCounts, parts: Parts, leaf: int, gap: int
+) -> list[tuple[int, int, float]]:
+    """The ends around a leaf, as the text of `surrounded_quantile` has their law: lower and upper end, and weight."""
+    if not isinstance(mechanism, SurroundedQuantile):
+        return [(leaf, leaf, 1.0)]
+    every = np.arange(len(mechanism.weights))
+    low, high, off, light = mechanism.beside(counts, parts[0 * every], 0 * every + leaf, every)
+    scale = float(mechanism.scale * mechanism.q.denominator)
+    weight = np.where(light, 1, mechanism.weights) * np.exp(-np.maximum(0, off - gap) / scale)
+    return list(zip(low.tolist(), high.tolist(), weight.tolist(), strict=True))
 
 
 def law(
@@ -52,28 +69,32 @@ def law(
     ends: list[int] = []
     chances: list[float] = []
 
-    def taken(mine: ExponentialQuantile, parts: Parts, margin: int, bound: int, cut: bool) -> tuple[Any, Any]:
+    def taken(mine: ExponentialQuantile, parts: Parts, margin: int, bound: int, cut: bool) -> list[Any]:
         span = tuple(int(one[0]) for one in (parts.low, parts.high, parts.first, parts.last))
         key = mine, tuple(counts.leaf), tuple(counts.count), span, margin, bound, cut
         if key not in known:
             known[key] = options(mine, counts, parts, margin, bound, cut)
         if len(ends) == len(way):
             way.append(0)
-        leaf, before, chance = known[key][way[len(ends)]]
+        *drawn, chance = known[key][way[len(ends)]]
         ends.append(len(known[key]))
         chances.append(chance)
-        return np.array([leaf]), np.array([before])
+        return [np.array([one]) for one in drawn]
 
     def choose(mine: Any, _: Any, parts: Parts, margin: Any, bound: int = 0) -> Any:
         return taken(mine, parts, int(margin[0]), bound, cut=False)[0]
 
     def split(mine: Any, _: Any, parts: Parts) -> Any:
-        return taken(mine, parts, 0, 0, cut=True)
+        return taken(mine, parts, 0, 0, cut=True)[:2]
+
+    def surround(mine: Any, _: Any, parts: Parts, *, cut: bool = False) -> Any:
+        return Surrounded(*taken(mine, parts, 0, 0, cut=cut))
 
     with pytest.MonkeyPatch.context() as patch:
         for kind in (ExponentialQuantile, FlippedQuantile):
             patch.setattr(kind, "choose", choose)
         patch.setattr(ExponentialQuantile, "split", split)
+        patch.setattr(SurroundedQuantile, "surround", surround)
         while True:
             ends.clear()
             chances.clear()

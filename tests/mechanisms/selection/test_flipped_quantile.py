@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
 from discreet.mechanisms.selection.quantile import ExponentialQuantile, row_moves
@@ -74,10 +75,12 @@ def test_goodness_of_fit(q: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_it_is_taken_where_leaves_are_few_and_nothing_is_split() -> None:
-    several = QuantilesWithEnds(1, [0.25, 0.5, 0.75], EVEN)
+    several = QuantilesWithEnds(1, [0.25, 0.5, 0.75], EVEN, ends=False)
     kinds = [type(several.number(q)) for q in several.quantiles]
     assert kinds == [FlippedQuantile, ExponentialQuantile, FlippedQuantile]
     assert (
-        type(QuantilesWithEnds(1, [0.5], LeafMeasure.over(257)).number(Fraction(1, 2))) is ExponentialQuantile
+        type(QuantilesWithEnds(1, [0.5], LeafMeasure.over(257), ends=False).number(Fraction(1, 2)))
+        is ExponentialQuantile
     )
-    assert type(several.end(Fraction(1, 4))) is ExponentialQuantile
+    with_ends = QuantilesWithEnds(1, [0.25], EVEN)
+    assert type(with_ends.number(Fraction(1, 4))) is SurroundedQuantile

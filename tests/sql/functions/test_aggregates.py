@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.mechanisms.selection.quantiles_with_ends import MARGIN
+from discreet.mechanisms.selection.quantiles_with_ends import WIDTH
 from discreet.session import Session
 from discreet.sql.functions import aggregates
 from discreet.sql.functions.aggregates import AggregateFunction
@@ -68,9 +68,9 @@ USAGES = [(line, usage) for line in aggregates.TABLE for usage in line.usages]
 
 def honest(session: Session, line: AggregateFunction, usage: str) -> bool:
     """Whether the interval of 95 % of an answer is as long as the deviation that its line states."""
-    if line.family == "tree":  # of an end 4 scales of the number, whose deviation is stated as two of them
+    if line.family == "tree":  # of an end 8 scales of the number
         error = session.preview(f"SELECT {usage} AS v FROM t", EPSILON, group_rows=ROWS).errors["v"]
-        return 0 < error / line.deviation(ROWS, EPSILON, w=W) < 2.2 * MARGIN
+        return 0 < float(error) / line.deviation(ROWS, EPSILON, w=W) < WIDTH
     release = session.sql(f"SELECT {usage} AS v FROM t", EPSILON)
     low, high = (ends["v"][0].as_py() for ends in (release.low, release.high))
     found = float(high - low) / 2 / line.deviation(ROWS, EPSILON, w=W, v=V, m=W, r=0.5)

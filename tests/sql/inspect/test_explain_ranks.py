@@ -15,5 +15,5 @@ def test_the_mechanism_and_its_shares_are_said() -> None:
         )
     assert "exponential mechanism on ranks" in text
     assert "so do the rows of one unit: 3" in text
-    assert "2/3 of it for the number, at a scale of 4.5 rows" in text
-    assert "85 rows below and above it, at 18" in text
+    assert "all of it for number and interval in one draw, at a scale of 3 rows" in text
+    assert "the narrowest around it that lie 16 rows beyond the quantile" in text

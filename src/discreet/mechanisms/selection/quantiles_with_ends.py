@@ -1,44 +1,24 @@
-"""Quantiles with the ends of their intervals, each drawn by the exponential mechanism on ranks, part by part.
+"""Quantiles with the ends of their intervals, drawn by the exponential mechanism on ranks, part by part.
 
 Quantiles are drawn in the order of `quantile_order`: each level of parts has the same share of epsilon, and a quantile
 is drawn from the rows of its part alone. The place of a quantile on which others depend is drawn among the places of
 `rank_candidates`, so that many equal values are split where their rank says.
 
-A number chosen by rank does not tell how far it errs: that depends on where the values lie, and no interval for all
-data comes without epsilon. So 2/3 of the share of a quantile go to its number, and 1/6 to each end of its interval
-(as in Drechsler, Globus-Harris, McMillan, Sarathy and Smith 2022): the lower end is drawn at the rank that lies M rows
-below, among the leaves up to the number, and the upper one M rows above it, among the leaves from the number on. The
-interval reaches from one end to the other. It misses where the number errs to one side and the end there falls between
-the quantile and the number.
+A number chosen by rank does not tell how far it errs: that depends on where the values lie. With intervals, each
+quantile is drawn together with the ends of its interval, as `ranks.surrounded_quantile` says, and all of its share goes
+into this one draw. A bound of a part stands for the same end of the quantile at which the part begins or stops.
 
-Let s be the scale of an end, and M = m s. Where values lie densely, a number errs by about s/4, and the end beside it
-falls short of the quantile with a chance of about e^-m/10: one scale would do for 97 %. Where values are rounded, as
-incomes to hundreds, a gap between two values is far longer than all values; the number is in the gap beside the
-quantile as often as not, to one side of it, and an end in the same gap is as likely as one beyond it even where it is
-e^-m times less likely for its rank. Nothing that is released tells which of the two the data are. So M is 9/2 scales,
-the least that gives 94 % on all data sets tried; it is 99.9 % where values lie densely. An interval that has 97 % there
-would have 45 to 90 % of values that are rounded to hundreds. The less epsilon goes to the ends, the farther they are,
-in proportion; without ends, all of it goes to the numbers.
-
-Where few rows lie between a rank and an end of the grid, long gaps draw the ends away. So each end may also be the
-bound of the part itself, which is `BOUND` times as heavy as all leaves; there stands the same end of the quantile at
-which the part begins or stops. Where the end that is drawn first is such a bound, the other one is drawn a further 6
-scales away. First comes the end on the side where fewer rows are. No law of all data sets says how often an interval
-holds then; `benchmarks quantiles` works it out for six data sets.
-
-Proof. Each draw is private by `quantile`: the weights are public, and so are the margins and the leaves that are left
-out, once the earlier draws are known. Those of one quantile add up to its share of epsilon (adaptive composition: Dwork
-and Roth 2014, theorem 3.14); an end among the leaves beside a number that was not released would be none of it. The
-parts of a level are fixed by the places drawn before: a row lies in one of them, where it costs its part of the share
-of the level. So rows of a unit in several parts cost together no more than in one, parallel to each other (McSherry
-2009), and the levels add up to epsilon. A unit replaced by another moves at first as `moves` says, and below that as
-in several groups.
+Proof. Each draw is private by `quantile` or `surrounded_quantile`, once the earlier draws are known, and levels add up
+(adaptive composition: Dwork and Roth 2014, theorem 3.14). The parts of a level are fixed by the places drawn before: a
+row lies in one of them, where it costs its part of the share of the level. So rows of a unit in several parts cost
+together no more than in one, parallel to each other (McSherry 2009), and the levels add up to epsilon. A unit replaced
+by another moves at first as `moves` says, and below that as in several groups.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -49,6 +29,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.mechanisms.ranks.surrounded_quantile import MORE_ROWS, SurroundedQuantile
 from discreet.mechanisms.selection.flipped_quantile import FEW, FlippedQuantile
 from discreet.mechanisms.selection.leaf_measure import LeafMeasure
 from discreet.mechanisms.selection.quantile import ExponentialQuantile, row_moves, share
@@ -66,16 +47,10 @@ Integers = npt.NDArray[np.int64]
 
 LEVEL: Final = 0.95
 """The confidence that the ends are drawn for."""
-NUMBER: Final = Fraction(2, 3)
-"""The part of epsilon that goes to the number itself, where it has an interval."""
-MARGIN: Final = Fraction(9, 2)
-"""How many scales the ends are drawn away from the quantile: the least that covers 94 % of every data set tried."""
-MORE_ROWS: Final = 4
-"""How many rows more, which matters where a scale is a row or so, and gaps between values are longer than it."""
-FURTHER: Final = 6
-"""How many scales more, where the other end is a bound."""
-MOST_ROWS: Final = 1 << 40
-"""No margin is larger, so that ranks fit 64 bits; no table has so many rows."""
+WIDTH: Final = 8.0
+"""How many scales an end lies from its quantile, in the mean, where values lie densely."""
+ERROR: Final = 1.3
+"""How many times as much a number errs with an interval as without, where values lie densely."""
 EACH: Final = 3
 """How many integers are drawn for a quantile with an interval: the number, the lower and the upper end."""
 
@@ -137,7 +112,7 @@ class QuantilesWithEnds(PureLoss):
         object.__setattr__(self, "groups", read_count(groups, "groups", "Give their number."))
         object.__setattr__(self, "ends", bool(ends))
         for q in self.quantiles:
-            self.end(q) if ends else self.number(q)
+            self.number(q)
 
     @property
     def loss(self) -> Fraction:
@@ -160,33 +135,22 @@ class QuantilesWithEnds(PureLoss):
         return moves(one.part, self.rows, self.neighbours, self.groups if not one.level else 2)
 
     def number(self, q: Fraction) -> ExponentialQuantile:
-        """The mechanism of the number itself, in its part."""
-        one, epsilon = self._step(q), self.level * (NUMBER if self.ends else 1)
-        flips = self.measure.leaves <= FEW and not self.measure.rounds and not one.splits
-        mechanism = FlippedQuantile if flips else ExponentialQuantile
-        return mechanism(epsilon, one.part, self.measure, self.moves(q))
-
-    def end(self, q: Fraction) -> ExponentialQuantile:
-        """The mechanism of each end, in its part."""
+        """The mechanism of the number, in its part; with an interval, of the ends as well."""
         one = self._step(q)
-        return ExponentialQuantile(self.level * (1 - NUMBER) / 2, one.part, self.measure, self.moves(q))
-
-    def margin(self, q: Fraction) -> tuple[int, int]:
-        """How many rows from the quantile an end is drawn, and how many more where the other end is a bound."""
-        scale = self.end(q).scale
-        near = scale * MARGIN + MORE_ROWS + (math.ceil(self.deviation(q)) if self._step(q).level else 0)
-        return min(math.ceil(near), MOST_ROWS), min(math.ceil(scale * FURTHER), MOST_ROWS)
+        flips = self.measure.leaves <= FEW and not self.measure.rounds and not one.splits
+        plain = FlippedQuantile if flips else ExponentialQuantile
+        mechanism = SurroundedQuantile if self.ends else plain
+        return mechanism(self.level, one.part, self.measure, self.moves(q))
 
     def deviation(self, q: Fraction) -> float:
         """The standard deviation of the rank of a number, in rows, where values lie densely."""
-        one, spent = self._step(q), self.epsilon * (NUMBER if self.ends else 1)
-        return self._deviations[q] * float(self.moves(q) / row_moves(one.part) / spent)
+        scale = float(self.moves(q) / row_moves(self._step(q).part) / self.epsilon)
+        return self._deviations[q] * scale * (ERROR if self.ends else 1)
 
     def reach(self, q: Fraction) -> int:
         """How many rows from a quantile of all rows its leaves may be drawn one by one; hardly ever more."""
         one = self._step(q)
-        own = sum(self.margin(q)) + self.end(q).reach if self.ends else self.number(q).reach
-        return own + max(
+        return self.number(q).reach + max(
             (self.number(by).reach for by in (one.below, one.above) if by is not None), default=0
         )
 
@@ -214,7 +178,10 @@ class QuantilesWithEnds(PureLoss):
 
     def half_widths(self) -> dict[Fraction, float]:
         """How many rows lie between each quantile and an end of its interval, in the mean, about."""
-        return {q: float(self.margin(q)[0]) for q in self.quantiles}
+        return {
+            q: WIDTH * float(self.number(q).scale) + MORE_ROWS + self.deviation(q) * bool(self._step(q).level)
+            for q in self.quantiles
+        }
 
     def release(self, counts: SparseCounts) -> Integers:
         """Choose the leaves: int64 array (groups, 3 quantiles), for each quantile number, lower and upper end.
@@ -240,12 +207,16 @@ class QuantilesWithEnds(PureLoss):
                 whole.last if one.above is None else rows[one.above],
             )
             number = self.number(one.whole)
-            if one.splits:
+            if isinstance(number, SurroundedQuantile):
+                all_ = number.surround(counts, parts, cut=one.splits)
+                leaf, before, low, high = all_.leaf, all_.before, all_.low, all_.high
+            elif one.splits:
                 leaf, before = number.split(counts, parts)
-                rows[one.whole] = parts.first + before
+                low = high = leaf
             else:
-                leaf = number.choose(counts, parts, 0 * whole.group)
-            low, high = self._ends(one, counts, parts, leaf) if self.ends else (leaf, leaf)
+                leaf = low = high = before = number.choose(counts, parts, 0 * whole.group)
+            if one.splits:
+                rows[one.whole] = parts.first + before
             # A bound of the part is where the interval beside it begins, or stops.
             if one.below is not None:
                 low = np.where(low < 0, drawn[one.below][1], low)
@@ -254,19 +225,6 @@ class QuantilesWithEnds(PureLoss):
             drawn[one.whole] = leaf, low, high
         columns = [column for q in self.quantiles for column in drawn[q][: self.each]]
         return np.stack(columns, axis=1)
-
-    def _ends(
-        self, one: Step, counts: SparseCounts, parts: Parts, leaf: Integers
-    ) -> tuple[Integers, Integers]:
-        """The lower and the upper end beside the leaf of a quantile; -1 and the number of leaves are bounds."""
-        end, (near, more) = self.end(one.whole), self.margin(one.whole)
-        upward, downward = replace(parts, low=leaf), replace(parts, high=leaf + 1)
-        side = 1 if 2 * one.part >= 1 else -1  # fewer rows lie there
-        sides = {1: upward, -1: downward}
-        first = end.choose(counts, sides[side], side * near + 0 * leaf, side)
-        bound = first == (self.measure.leaves if side > 0 else -1)
-        second = end.choose(counts, sides[-side], -side * (near + more * bound.astype(np.int64)), -side)
-        return (second, first) if side > 0 else (first, second)
 
 
 def moves(q: Fraction, rows: int, neighbours: Neighbours, groups: int) -> Fraction:

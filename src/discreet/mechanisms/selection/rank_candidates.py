@@ -24,7 +24,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
+from discreet.mechanisms.selection.leaf_measure import MOST_LEAVES, LeafMeasure
 from discreet.mechanisms.selection.sparse_counts import SparseCounts
 
 Integers = npt.NDArray[np.int64]
@@ -190,6 +190,31 @@ class Candidates:
     def distances(self, q: Fraction, margin: Integers) -> Integers:
         """The distances from the rank q n + margin, in rows times the denominator of q: int64 array (n,)."""
         return distance(self.below, self.within, self.total, q, margin[self.part])
+
+
+def rows_before(counts: SparseCounts, parts: Parts, leaf: Integers, reach: int, q: Fraction) -> Integers:
+    """How many rows of a part lie before each of some leaves: int64 array (n,).
+
+    Inside a wide entry they are those before it or those behind it, where both are farther than `reach` rows from the
+    quantile, on the same side.
+
+    Args:
+        counts: of all groups.
+        parts: the part of each.
+        leaf: int64 array (n,).
+        reach: in rows.
+        q: the quantile of the part.
+    """
+    entry = counts.entry(parts.group, np.clip(leaf, 0, MOST_LEAVES))
+    origin = counts.rows_before[counts.starts[parts.group]] + parts.first
+    after = np.asarray(np.clip(counts.rows_before[entry] - origin, 0, parts.rows))
+    if counts.stop is None or not len(counts.leaf):
+        return after
+    inside = (entry > counts.starts[parts.group]) & (counts.stop[np.maximum(entry, 1) - 1] > leaf)
+    first = np.clip(counts.rows_before[np.maximum(entry, 1) - 1] - origin, 0, parts.rows)
+    rank = q.numerator * parts.rows // q.denominator
+    near = inside & (first <= rank + reach + 1) & (after >= rank - reach - 1) & (first < after)
+    return rows_before(counts.finer, parts, leaf, reach, q) if near.any() else after
 
 
 def distance(below: Integers, within: Integers, total: Integers, q: Fraction, margin: Integers) -> Integers:

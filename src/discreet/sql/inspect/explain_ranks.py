@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
 from discreet.mechanisms.selection.quantile_order import depth, steps
-from discreet.mechanisms.selection.quantiles_with_ends import NUMBER, QuantilesWithEnds
+from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 from discreet.rational import show
 
 
@@ -29,14 +30,14 @@ def noise_of(mechanism: QuantilesWithEnds, one_unit: str) -> list[str]:
     for step in steps(mechanism.quantiles):
         number = mechanism.number(step.whole)
         flips = ", by permute-and-flip" if isinstance(number, FlippedQuantile) else ""
-        spent = f"{NUMBER} of it for the number" if mechanism.ends else "all of it for the number"
+        spent = "number and interval in one draw" if mechanism.ends else "the number"
         line = (
-            f"   {show(step.whole)} quantile, epsilon {show(mechanism.level)}: {spent}, at a scale of "
+            f"   {show(step.whole)} quantile, epsilon {show(mechanism.level)}: all of it for {spent}, at a scale of "
             f"{_rows(number.scale)} rows{flips}"
         )
-        if mechanism.ends:
-            beside = f"{_rows(mechanism.margin(step.whole)[0])} rows below and above it"
-            line += f"; the rest for the ends of its interval, {beside}, at {_rows(mechanism.end(step.whole).scale)}"
+        if isinstance(number, SurroundedQuantile):
+            sure = _rows(Fraction(number.sure, number.q.denominator))
+            line += f"; the ends are the narrowest around it that lie {sure} rows beyond the quantile"
         lines.append(line)
     return lines
 

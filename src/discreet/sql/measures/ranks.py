@@ -25,8 +25,8 @@ from discreet.mechanisms.selection.quantile import share
 from discreet.mechanisms.selection.quantile_order import deviations
 from discreet.mechanisms.selection.quantiles_with_ends import (
     EACH,
+    ERROR,
     LEVEL,
-    NUMBER,
     QuantilesWithEnds,
     stretch,
 )
@@ -171,7 +171,7 @@ class Ranks:
         )
         out = []
         for q in self.quantiles:
-            margin = made.margin(q)[0] / max(1, rows) if self.ends else 0.0
+            margin = made.half_widths()[q] / max(1, rows) if self.ends else 0.0
             last = self.grid.levels - 1
             places = (float(q), float(q) - margin, float(q) + margin)[: self.each]
             lowest = (0, -1, 0)
@@ -266,7 +266,7 @@ class Ranks:
 
 def rank_variances(quantiles: Sequence[Fraction], ends: bool) -> dict[Fraction, float]:
     """The variance of the rank of each of some quantiles where values lie densely, at sensitivity over epsilon 1."""
-    times = 1 / float(NUMBER) if ends else 1.0
+    times = ERROR if ends else 1.0
     return {q: (times * off) ** 2 for q, off in deviations(tuple(quantiles)).items()}
 
 

@@ -1,0 +1,1 @@
+"""Mechanisms that choose a number by rank, and its interval with it."""
