@@ -32,6 +32,7 @@ from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, PlannedRelease, QueryPlan
+from discreet.sql.plan.workloads.pieced import Pieced
 from discreet.sql.plan.workloads.ranged import Ranged
 from discreet.sql.syntax.nodes import shown_as
 
@@ -140,6 +141,10 @@ def _release(release: PlannedRelease, plan: QueryPlan, policy: Policy) -> Node:
         facts = [Fact("epsilon", f"{show(release.epsilon)}, with all tables of the same rows")]
     if isinstance(release.estimated, Ranged):
         facts = [Fact("epsilon", f"{show(release.epsilon)}, for single groups and sums of them together")]
+    if isinstance(release.estimated, Pieced):
+        facts = [
+            Fact("epsilon", f"{show(release.epsilon)}, with all questions that are made of the same pieces")
+        ]
     facts.append(_neighbours(release))
     if release.discovery is None:
         facts.append(Fact("groups", f"{release.cells:,}", release.cells))

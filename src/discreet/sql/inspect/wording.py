@@ -23,6 +23,8 @@ from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.inspect.diagram import Fact, Json
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.pieced import Pieced
+from discreet.sql.plan.workloads.places import base_of
 from discreet.sql.plan.workloads.ranged import Ranged
 
 SHOWN_VALUES = 6
@@ -200,7 +202,32 @@ def errors_of(series: Ranged, release: PlannedRelease) -> list[tuple[str, float,
     ]
 
 
+def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, float]]:
+    """Of each table of pieces its rows, and the standard deviation of its noise in rows: measured so, and apart."""
+    tables = _tables(plan, workload)
+    wheres = [base_of(one.parts[0].rows.relation)[1] for one in tables]
+    out = []
+    for one, where in zip(tables, wheres, strict=True):
+        law = one.estimated
+        assert isinstance(law, Pieced)
+        own = [words(c) for c in where if not all(c in other for other in wheres)]
+        named = " AND ".join(own) or "all of them"
+        named += f" by {keys_of(one)}" if one.keys else ""
+        unit = float(law.scales[0]) / one.measures[0].row_sensitivity
+        out.append((named, unit * math.sqrt(law.variance), unit * math.sqrt(2) * len(tables)))
+    return out
+
+
 def _measured(workload: Workload) -> str:
+    if workload.pieces is not None:
+        parted = workload.pieces
+        domain = workload.finest.keys[len(workload.marginals[0][1].keys) - 1 :]
+        along = ", ".join(words(key.expression) for key in domain)
+        more = f" and {len(parted.matrix.rows)} weighted sums of them" if parted.matrix.rows else ""
+        return (
+            f"{len(workload.tables)} questions along {along}, estimated from {parted.matrix.size} pieces{more}, "
+            "all consistent"
+        )
     if workload.series is not None:
         series, axes = workload.series, ks.axes(workload.finest.keys)
         key = words(workload.finest.keys[axes[series.axis][0]].expression)
@@ -213,6 +240,13 @@ def _measured(workload: Workload) -> str:
 
 def _saved(plan: QueryPlan, workload: Workload) -> str:
     listed = []
+    if workload.pieces is not None:
+        found = questions_of(plan, workload)
+        listed = [f"{name} {own:.3g} instead of {apart:.3g}" for name, own, apart in found[:SHOWN_VALUES]]
+        if len(found) > SHOWN_VALUES:
+            rest = [own for _, own, _ in found[SHOWN_VALUES:]]
+            listed.append(f"{len(rest)} more from {min(rest):.3g} to {max(rest):.3g}")
+        return f"standard deviation of the noise, in rows: {'; '.join(listed)}"
     if workload.series is not None:
         for name, own, apart in errors_of(workload.series, workload.finest):
             listed.append(f"{name} {own:.3g} instead of {apart:.3g}")
@@ -224,6 +258,13 @@ def _saved(plan: QueryPlan, workload: Workload) -> str:
 
 
 def _data(plan: QueryPlan, workload: Workload) -> Json:
+    if workload.pieces is not None:
+        questions: list[Json] = [
+            {"rows": name, "standard_deviation": own, "apart": apart}
+            for name, own, apart in questions_of(plan, workload)
+        ]
+        matrix = workload.pieces.matrix
+        return {"pieces": matrix.size, "measured": matrix.nodes, "questions": questions}
     if workload.series is not None:
         levels: list[Json] = [
             {"apart": apart, "weight": weight / UNITS} for apart, weight in workload.series.factors.levels

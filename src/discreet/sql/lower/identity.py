@@ -51,6 +51,9 @@ def identity(plan: QueryPlan, dialect: str) -> str:
             own = workload.series
             state.update(b"series:" + _text((own.sizes, own.axis, own.order, own.factors), named(dialect)))
             continue
+        if workload.pieces is not None:
+            state.update(b"pieces:" + _text(workload.pieces, named(dialect)))
+            continue
         strategy = tuple((keys, marginal.shares) for keys, marginal in workload.marginals)
         state.update(b"marginals:" + _text((workload.sizes, strategy), named(dialect)))
     return state.hexdigest()

@@ -24,6 +24,7 @@ from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.recalled import Recalled
 from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.ranged import Ranged
 
 if TYPE_CHECKING:
@@ -153,7 +154,7 @@ class PlannedRelease:
     unit_factor: int
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
-    estimated: Estimated | Ranged | None = None
+    estimated: Estimated | Ranged | Pieced | None = None
     of_several: bool = False
     rhos: tuple[Fraction, ...] = ()
     recalled: Recalled | None = None
@@ -165,7 +166,7 @@ class PlannedRelease:
         return tuple(columns(self.measures))
 
     @property
-    def law(self) -> Estimated | Ranged | Recalled | None:
+    def law(self) -> Estimated | Ranged | Pieced | Recalled | None:
         """The law of the noise of an integer, where it is another one than that of a release by itself."""
         return self.recalled if self.recalled is not None else self.estimated
 
@@ -267,10 +268,11 @@ class Workload:
         finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
         sizes: the number of values of each of its axes, as `workloads.axes` says.
         marginals: measured ones: sums of these integers over some keys, by the numbers of the axes that are left; of
-            a series the one release of all its windows.
+            a series the one release of all its windows, and of pieces likewise.
         tables: the names of the releases that are estimated from the marginals.
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.
-        series: how its one table is made of sums over windows of ordered groups; None where it has marginals.
+        series: how its one table is made of sums over windows of ordered groups; None where it is not.
+        pieces: which values make up the pieces that its tables are sums of; None where they are not.
     """
 
     finest: PlannedRelease
@@ -279,6 +281,7 @@ class Workload:
     tables: tuple[str, ...]
     closed: bool
     series: Ranged | None = None
+    pieces: Parted | None = None
 
 
 @dataclass(frozen=True)

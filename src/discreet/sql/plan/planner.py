@@ -31,6 +31,7 @@ from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
+from discreet.sql.plan.workloads.ranges import Asked, ranges_of
 from discreet.sql.plan.workloads.series import series_of
 from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.plan.workloads.windows import families_of
@@ -190,8 +191,13 @@ def _released(
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
     workloads = []
+    for workload, tables in ranges_of(Asked(unplanned, chosen, releases, shares, build), weights):
+        workloads.append(workload)
+        for index, table in tables.items():
+            releases[index] = table
     for group in groups_of(unplanned, chosen, weights):
-        joined = together(group, unplanned, releases, shares, build)
+        alone = [index for index in group if releases[index].estimated is None]
+        joined = together(alone, unplanned, releases, shares, build) if len(alone) > 1 else None
         if joined is not None:
             workloads.append(joined[0])
             for index, table in joined[1].items():
