@@ -31,15 +31,16 @@ if TYPE_CHECKING:
 
 Asked: TypeAlias = tuple[tuple[tuple[int, ...], ...], ...]
 """Of each table its sums, each as the numbers of its pieces."""
-MOST_PIECES, MOST_ROWS = 256, 32
+MOST_PIECES, MOST_ROWS = 256, 64
 """The most pieces whose weights are searched for, and the most rows of C."""
 MOST_SUMS = 1024
 """The most sums."""
 STEPS = 150
 GAIN = 1.02
 """The least gain for which single pieces are given up."""
-WORSE = 20.0
-"""The weight of the square by which the logarithm of the variance of a table is beyond that of the table apart."""
+WORSE, MARGIN = 500.0, 0.03
+"""The weight of the square by which the logarithm of the variance of a table is beyond that of the table apart, less a
+margin."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +111,7 @@ class _Search:
         self.tables = [of_table(size, sums) for sums in asked]
         self.sums = np.concatenate(self.tables)
         self.ends = np.cumsum([len(table) for table in self.tables])[:-1]
-        self.apart = math.log(2 * len(asked) ** 2)
+        self.apart = math.log(2 * len(asked) ** 2) - MARGIN
 
     def value(self, one: Pieces) -> float:
         """The mean of the logarithms of the variances of the tables, and a penalty."""
@@ -121,7 +122,9 @@ class _Search:
         value, gradients = 0.0, []
         for own in np.split(variances, self.ends):
             total = float(np.sum(own))
-            log = math.log(max(total / len(own), 1e-300))
+            if not total > 0:
+                return math.inf, np.zeros(len(variances))  # beyond the precision of floats
+            log = math.log(total / len(own))
             beyond = max(0.0, log - self.apart)
             value += log + WORSE * beyond**2
             gradients.append(np.full(len(own), (1 + 2 * WORSE * beyond) / total))
@@ -129,12 +132,13 @@ class _Search:
         return value / count, np.concatenate(gradients) / count
 
     def starts(self) -> list[Floats]:
-        """Roots of the rows of C over D: the sums themselves, and hats of two widths."""
+        """Roots of the rows of C over D: the sums themselves, light and heavy, and hats of two widths."""
         wide = {tuple(row) for row in self.sums if row.sum() > 1}
         own = np.array(sorted(wide)).reshape(len(wide), self.size)[
             :: max(1, math.ceil(len(wide) / MOST_ROWS))
         ]
-        out = [np.sqrt(0.5 * own / max(1.0, float(own.sum(axis=0).max()))) + 0.02] if len(own) else []
+        deep = max(1.0, float(own.sum(axis=0).max(initial=0)))
+        out = [np.sqrt(weight * own / deep) + 0.02 for weight in (0.5, 4 * deep) if len(own)]
         counts = sorted({max(1, self.size // part) for part in (16, 6)})
         return [*out, *(_hats(self.size, min(many, MOST_ROWS)) for many in counts)]
 

@@ -42,9 +42,25 @@ def base_of(relation: Relation) -> tuple[Relation, list[Expression]]:
 
 
 def places(
-    release: PlannedRelease, part: MeasuredRows, source: PlannedRelease, before: MeasuredRows
+    release: PlannedRelease,
+    part: MeasuredRows,
+    source: PlannedRelease,
+    before: MeasuredRows,
+    every: frozenset[Expression] = frozenset(),
 ) -> tuple[Integers, int] | None:
-    """Where the groups of an earlier release belong among those of a question; None where they do not make it up."""
+    """Where the groups of an earlier release belong among those of a question; None where they do not make it up.
+
+    Args:
+        release: of the question.
+        part: its rows.
+        source: the earlier release.
+        before: the rows of that.
+        every: those of its keys of which NULL stands for all rows of no other value. Whoever reads such a key is asked
+            as without.
+
+    Returns:
+        The group of the question of each group of the earlier release, or -1, and the most that a group has.
+    """
     (base, asked), (old, given) = base_of(part.rows.relation), base_of(before.rows.relation)
     if base != old or any(one not in asked for one in given):
         return None
@@ -66,7 +82,12 @@ def places(
         return None
     if not all(column.name in names for one in read for column in leaves(one)):
         return None
-    if not all(_held(key, index, release, conditions, stands) for index, key in enumerate(source.keys)):
+    columns = {column for one in wanted for column in leaves(one)}
+    free = {key.expression for key in source.keys if columns.isdisjoint(leaves(key.expression))} & every
+    if not all(
+        key.expression in free or _held(key, index, release, conditions, stands)
+        for index, key in enumerate(source.keys)
+    ):
         return None
     return _numbered(release, source, read[: len(conditions)], read[len(conditions) :])
 

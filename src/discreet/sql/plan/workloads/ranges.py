@@ -22,18 +22,20 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.engines.schema import Type
-from discreet.planning.ranges.pieces import MOST_PIECES, MOST_SUMS, pieces
+from discreet.planning.ranges.pieces import MOST_PIECES, MOST_SUMS, of_table, pieces
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.algebra.relation import Relation, Select
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.release_scope import UnplannedRelease
-from discreet.sql.expressions.expression import Column, Expression, leaves
-from discreet.sql.expressions.span import Span
+from discreet.sql.expressions.expression import Column, Expression, Literal, leaves
+from discreet.sql.expressions.span import Span, Value
+from discreet.sql.functions.apply import among
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
+from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, listed
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.places import base_of, places
 
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
 
 MOST_CELLS = 1 << 17
 """The most combinations of the keys, which are looked at one by one."""
+ALONE = 2 * 1.02
+"""The variance of a table by itself at the whole epsilon, with as much more as weights in whole units take."""
 ADDED_UP = frozenset({"rows", "pairs"})
 """Choices whose integers of a sum of groups are the sums of theirs."""
 Build = Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease]
@@ -83,9 +87,10 @@ def ranges_of(
             continue
         classes: dict[frozenset[str], list[int]] = {}
         for index in group:
-            classes.setdefault(_read(asked, index, group), []).append(index)
-        for own in classes.values():
-            found = _measured(asked, own) if len(own) < len(group) else None
+            own = frozenset(column.name for column in _columns(asked, group, index, ()))
+            classes.setdefault(own, []).append(index)
+        for numbers in classes.values():
+            found = _measured(asked, numbers) if len(numbers) < len(group) else None
             if found is not None:
                 yield found
 
@@ -144,71 +149,93 @@ def _common(asked: Asked, group: Sequence[int]) -> list[Expression]:
     return [one for one in first if all(one in own for own in others)]
 
 
-def _read(asked: Asked, index: int, group: Sequence[int]) -> frozenset[str]:
-    """The columns on which a release differs from the others."""
-    common = _common(asked, group)
-    own = [one for one in asked.conditions(index) if one not in common]
-    return frozenset(column.name for one in own for column in leaves(one))
-
-
 def _measured(asked: Asked, group: Sequence[int]) -> tuple[Workload, dict[int, PlannedRelease]] | None:
     """The workload of a group and its tables; None where they are not sums of few pieces."""
     if len(group) < 2 or not _differ(asked, group):
         return None
-    finest = _finest(asked, group)
-    if finest is None:
+    shared, columns = _keys(asked, group)
+    found = public_groups(_rows_of(asked, group), columns)
+    values = {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
+    public = [
+        index for index in group if all(column in values for column in _columns(asked, group, index, shared))
+    ]
+    if len(public) < len(group):
+        return _measured(asked, public)
+    domain = [_closed(column, own) for column, own in values.items()]
+    shown = (*shared, *(ks.Key(column, key.values) for column, key in zip(values, domain, strict=True)))
+    if not 0 < math.prod(len(key.values) for key in shown) <= MOST_CELLS:
         return None
-    unplanned, others = finest
-    plain = asked.build(unplanned, group[0], asked.shares[group[0]])
+    one = asked.unplanned[group[0]]
+    rows = replace(one.rows, relation=_rows_of(asked, group))
+    unplanned = replace(one, rows=rows, keys=(*shared, *domain))
+    plain = replace(asked.build(unplanned, group[0], asked.shares[group[0]]), keys=shown)
+    every = frozenset(column for column, key in zip(values, domain, strict=True) if key.expression != column)
+    others = len(shared)
     series = math.prod(len(key.values) for key in unplanned.keys[:others])
-    placed = []
-    for index in group:
-        own = _placed(asked.releases[index], plain)
-        if own is None:
-            return None
-        placed.append(own.reshape(series, -1))
-    found = _pieces(placed)
-    if found is None:
-        return None
-    of, first = found
+    known = {index: _placed(asked.releases[index], plain, every) for index in group}
+    kept = [index for index in group if known[index] is not None]
+    if len(kept) < len(group):
+        return _measured(asked, kept)
+    placed = [own.reshape(series, -1) for own in known.values() if own is not None]
+    of, first = _pieces(placed)
     if len(first) > MOST_PIECES:
         return None
     tables = tuple(_sums(own[:, first]) for own in placed)
-    if sum(map(len, tables)) > MOST_SUMS or any(not one for table in tables for one in table):
+    if sum(map(len, tables)) > MOST_SUMS:
         return None
-    parted = Parted(pieces(len(first), tables), series, tuple(of.tolist()))
+    matrix = pieces(len(first), tables)
+    if any(matrix.of_sums(of_table(matrix.size, table)).mean() > ALONE * len(group) ** 2 for table in tables):
+        return None
+    parted = Parted(matrix, series, tuple(of.tolist()))
     return _planned(asked, group, unplanned, others, (parted, [own[:, first] for own in placed]))
 
 
-def _finest(asked: Asked, group: Sequence[int]) -> tuple[UnplannedRelease, int] | None:
-    """A release by all that the releases of a group differ in, and how many of its first keys all have in common."""
-    one = asked.unplanned[group[0]]
+def _keys(asked: Asked, group: Sequence[int]) -> tuple[list[ks.Key], list[Column]]:
+    """The keys that all releases of a group have in common, and the columns in which they differ."""
     common = _common(asked, group)
-    differing = [
-        condition for index in group for condition in asked.conditions(index) if condition not in common
-    ]
     keys = [asked.unplanned[index].keys for index in group]
-    read = {column for condition in differing for column in leaves(condition)}
+    read = {
+        column
+        for index in group
+        for condition in asked.conditions(index)
+        if condition not in common
+        for column in leaves(condition)
+    }
     shared = [
         key for key in keys[0] if all(key in own for own in keys) and read.isdisjoint(leaves(key.expression))
     ]
-    rest = [key.expression for own in keys for key in own if key not in shared]
-    columns = sorted(
-        {column for each in (*rest, *differing) for column in leaves(each)}, key=lambda column: column.name
-    )
-    if any(column in leaves(key.expression) for key in shared for column in columns):
-        return None
-    relation = _where(base_of(one.rows.relation)[0], common)
-    found = public_groups(relation, columns)
-    values = {block.at[0]: tuple(group[0] for group in block.groups) for block in found if len(block.at) == 1}
-    if set(values) != set(range(len(columns))):
-        return None
-    domain = [ks.Key(column, values[at]) for at, column in enumerate(columns)]
-    every = (*shared, *domain)
-    if not 0 < math.prod(len(key.values) for key in every) <= MOST_CELLS:
-        return None
-    rows = replace(one.rows, relation=relation)
-    return replace(one, rows=rows, keys=every), len(shared)
+    columns = {column for index in group for column in _columns(asked, group, index, shared)}
+    if any(column in columns for key in shared for column in leaves(key.expression)):
+        shared = []
+        columns = {column for index in group for column in _columns(asked, group, index, shared)}
+    return shared, sorted(columns, key=lambda column: column.name)
+
+
+def _columns(asked: Asked, group: Sequence[int], index: int, shared: Sequence[ks.Key]) -> set[Column]:
+    """The columns in which a release differs from others."""
+    common = _common(asked, group)
+    own = [condition for condition in asked.conditions(index) if condition not in common]
+    keys = [key.expression for key in asked.unplanned[index].keys if key not in shared]
+    return {column for one in (*own, *keys) for column in leaves(one)}
+
+
+def _rows_of(asked: Asked, group: Sequence[int]) -> Relation:
+    """The rows that the releases of a group have in common."""
+    base = base_of(asked.unplanned[group[0]].rows.relation)[0]
+    return _where(base, _common(asked, group))
+
+
+def _closed(column: Column, values: tuple[Value | None, ...]) -> ks.Key:
+    """A key with the values of a column and NULL, which stands for rows of no listed value, too."""
+    if None in values or not (column.span.nullable or listed(column)):
+        return ks.Key(column, values)
+    if not listed(column):
+        return ks.Key(column, (*values, None))
+    if len(values) > MOST_LISTED or column.type not in LITERAL:
+        return ks.Key(column, values)
+    known: list[Expression] = [Literal(value, column.type) for value in values]
+    own = fn.case([(among(column, known), column)], Literal(None, column.type))
+    return ks.Key(own, (*values, None))
 
 
 def _where(relation: Relation, conditions: Iterable[Expression]) -> Relation:
@@ -219,26 +246,29 @@ def _where(relation: Relation, conditions: Iterable[Expression]) -> Relation:
     return relation if met is None else Select(relation, None, met)
 
 
-def _placed(release: PlannedRelease, finest: PlannedRelease) -> Integers | None:
-    """The group of a release that each group of the finest one belongs to; None where it is not made of them."""
+def _placed(release: PlannedRelease, finest: PlannedRelease, every: frozenset[Expression]) -> Integers | None:
+    """The group of a release that each group of the finest one belongs to; None where it is not made of them.
+
+    A group without any, such as of an empty range, would have no noise: its release is measured by itself.
+    """
     out: Integers | None = None
     for measure, other in zip(release.measures, finest.measures, strict=True):
         part, before = release.parts[measure.part], finest.parts[other.part]
         if part.drops_in_groups or before.drops_in_groups or part.cap != before.cap:
             return None
-        found = places(release, part, finest, before)
+        found = places(release, part, finest, before, every)
         if found is None or (out is not None and not np.array_equal(out, found[0])):
             return None
         out = found[0]
+    if out is None or len(np.unique(out[out >= 0])) < max(1, release.cells):
+        return None
     return out
 
 
-def _pieces(placed: Sequence[Integers]) -> tuple[Integers, Integers] | None:
+def _pieces(placed: Sequence[Integers]) -> tuple[Integers, Integers]:
     """The piece of each combination of the differing keys, or -1, and the first combination of each piece."""
     every = np.concatenate(placed)
     used = np.flatnonzero((every >= 0).any(axis=0))
-    if not len(used):
-        return None
     _, first, piece = np.unique(every[:, used], axis=1, return_index=True, return_inverse=True)
     order = np.argsort(np.argsort(first))  # the pieces in the order of the values
     of = np.full(every.shape[1], -1, np.int64)
