@@ -23,7 +23,7 @@ running total of 365 days it reaches 7.9, hats 8.2, the best levels of disjoint 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -78,13 +78,22 @@ class Weighted:
 
         Each weighted sum is taken of the lower and the upper bits by themselves, so that none wraps.
         """
-        low, high = values & _LOW, values >> _HALF
-        whole = np.concatenate([_weighted(high, self), _weighted(low, self)], axis=-1)
-        high, low = whole[..., : self.nodes], whole[..., self.nodes :]
-        high = high + (low >> _HALF)
-        inside = np.clip(high, -(1 << _HALF), (1 << _HALF) - 1)
-        out = (inside << _HALF) + (low & _LOW)
-        return np.asarray(np.where(high > inside, _MOST, np.where(high < inside, -_MOST, out)))
+        return by_parts(values, lambda part: _weighted(part, self))
+
+    @cached_property
+    def length(self) -> int:
+        """The square of the length of the longest column."""
+        return int((self.own**2 + (self.hats**2).sum(axis=0)).max())
+
+    @property
+    def norm(self) -> int:
+        """The largest sum of the entries of a column."""
+        return self.units
+
+    @property
+    def known_as(self) -> object:
+        """A name that no other matrix has."""
+        return self
 
     @cached_property
     def solved(self) -> tuple[Floats, Floats, Floats]:
@@ -170,6 +179,15 @@ class Factors(Weighted):
 _HALF = 31
 _LOW = (1 << _HALF) - 1
 _MOST = 1 << 62
+
+
+def by_parts(values: Integers, weighted: Callable[[Integers], Integers]) -> Integers:
+    """Weighted sums that saturate at +-2^62: of the lower and the upper bits by themselves, so that none wraps."""
+    high, low = weighted(values >> _HALF), weighted(values & _LOW)
+    high = high + (low >> _HALF)
+    inside = np.clip(high, -(1 << _HALF), (1 << _HALF) - 1)
+    out = (inside << _HALF) + (low & _LOW)
+    return np.asarray(np.where(high > inside, _MOST, np.where(high < inside, -_MOST, out)))
 
 
 def _weighted(values: Integers, factors: Weighted) -> Integers:
