@@ -125,6 +125,12 @@ class Weighted:
         total = counted(family, self.size, every) @ inverse - np.sum(kernel * (parts.T @ parts))
         return 2 * float(total) / max(1, number(family, self.size, every))
 
+    def of_sums(self, wanted: Floats) -> Floats:
+        """The variance of some sums of values, for noise of scale one at the whole epsilon: float64 (sums,)."""
+        inverse, hats, kernel = self.solved
+        parts = (wanted * inverse) @ hats.T
+        return np.asarray(2 * (wanted**2 @ inverse - np.sum((parts @ kernel) * parts, axis=1)))
+
     @cached_property
     def law(self) -> tuple[Floats, Floats]:
         """Of each value the sums of the squares and of the fourth powers of the weights of its estimate."""

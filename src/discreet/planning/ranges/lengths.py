@@ -132,7 +132,7 @@ def for_families(size: int, families: tuple[Family, ...]) -> Lengths | None:
 
 
 @lru_cache(maxsize=32)
-def for_tables(size: int, tables: tuple[tuple[tuple[int, ...], ...], ...]) -> Lengths | None:
+def for_tables(size: int, tables: tuple[tuple[tuple[int, ...], ...], ...]) -> Lengths:
     """The same for tables of sums, each as the numbers of its values."""
     grams = []
     for table in tables:
@@ -156,7 +156,7 @@ def _best(grams: Sequence[Floats]) -> Lengths:
         weights = [1.0] * len(grams)
         square = _of_gram(grams[0])
         for _ in range(TURNS if len(grams) > 1 else 1):
-            square = _of_gram(sum(weight * gram for weight, gram in zip(weights, grams, strict=True)))
+            square = _of_gram(np.einsum("i,ijk->jk", weights, np.array(grams)))
             inverse = np.linalg.inv(square)
             weights = [1 / max(1e-300, float(np.sum(gram * inverse))) for gram in grams]
         root = np.linalg.cholesky(square).T
@@ -166,7 +166,9 @@ def _best(grams: Sequence[Floats]) -> Lengths:
 def _of_gram(gram: Floats) -> Floats:
     """X."""
     size = len(gram)
-    gram = gram + np.eye(size) * (1e-9 * float(np.trace(gram)) / size)  # a value that no sum holds is measured a little
+    gram = gram + np.eye(size) * (
+        1e-9 * float(np.trace(gram)) / size
+    )  # a value that no sum holds is measured a little
     scale = np.sqrt(np.diag(gram))
     for _ in range(STEPS):
         found = _root(gram * np.outer(np.sqrt(scale), np.sqrt(scale)))

@@ -65,12 +65,6 @@ class Pieces(Weighted):
         """C, in units: int64 array (rows, size)."""
         return np.array(self.rows, np.int64).reshape(len(self.rows), self.size)
 
-    def of_sums(self, sums: Floats) -> Floats:
-        """The variance of some sums of pieces, for noise of scale one at the whole epsilon: float64 (sums,)."""
-        inverse, hats, kernel = self.solved
-        parts = (sums * inverse) @ hats.T
-        return np.asarray(2 * (sums**2 @ inverse - np.sum((parts @ kernel) * parts, axis=1)))
-
 
 def of_table(size: int, sums: Sequence[Sequence[int]]) -> Floats:
     """The sums of a table as a matrix: float64 (sums, pieces)."""

@@ -32,6 +32,7 @@ from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, PlannedRelease, QueryPlan
+from discreet.sql.plan.workloads.linear import Linear
 from discreet.sql.plan.workloads.pieced import Pieced
 from discreet.sql.plan.workloads.ranged import Ranged
 from discreet.sql.syntax.nodes import shown_as
@@ -331,8 +332,9 @@ def _deviation(release: PlannedRelease, aggregate: Aggregate) -> float | None:
     weights = weights_of_noise(release.measures[aggregate.measure], weights)
     if release.gaussian(aggregate.measure) is not None:
         return math.sqrt(float(weights @ weights)) * deviation(release, aggregate.measure)
-    law = 2.0 if release.estimated is None else release.estimated.variance
-    return math.sqrt(law * float(weights @ weights)) * float(release.scale(aggregate.measure))
+    law = release.estimated
+    scale = law.scales[aggregate.measure] if isinstance(law, Linear) else release.scale(aggregate.measure)
+    return math.sqrt((2.0 if law is None else law.variance) * float(weights @ weights)) * float(scale)
 
 
 def _power(step: Fraction) -> str:

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.engines.schema import Type
-from discreet.planning.ranges.factors import UNITS, single
+from discreet.planning.ranges.factors import UNITS, Factors, single
 from discreet.planning.ranges.families import EACH
+from discreet.planning.ranges.pieces import Pieces
 from discreet.rational import show, small
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
@@ -23,6 +24,7 @@ from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.inspect.diagram import Fact, Json
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.linear import Linear
 from discreet.sql.plan.workloads.pieced import Pieced
 from discreet.sql.plan.workloads.places import base_of
 from discreet.sql.plan.workloads.ranged import Ranged
@@ -163,7 +165,7 @@ def _gaussian(plan: QueryPlan) -> list[str]:
         return []
     columns = [
         aggregate.sql for one in plan.releases for aggregate in one.aggregates
-        if one.gaussian(aggregate.measure) is not None
+        if one.gaussian(aggregate.measure) is not None or (isinstance(one.estimated, Linear) and one.estimated.gaussian)
     ]  # fmt: skip
     more = f" and {len(columns) - SHOWN_VALUES} more" if len(columns) > SHOWN_VALUES else ""
     named = ", ".join(columns[:SHOWN_VALUES])
@@ -223,14 +225,18 @@ def _measured(workload: Workload) -> str:
         parted = workload.pieces
         domain = workload.finest.keys[len(workload.marginals[0][1].keys) - 1 :]
         along = ", ".join(words(key.expression) for key in domain)
-        more = f" and {len(parted.matrix.rows)} weighted sums of them" if parted.matrix.rows else ""
-        return (
-            f"{len(workload.tables)} questions along {along}, estimated from {parted.matrix.size} pieces{more}, "
-            "all consistent"
-        )
+        matrix = parted.matrix
+        own = f"{matrix.size} pieces"
+        if isinstance(matrix, Pieces) and matrix.rows:
+            own += f" and {len(matrix.rows)} weighted sums of them"
+        if not isinstance(matrix, Pieces):
+            own = f"weighted sums of {own}"
+        return f"{len(workload.tables)} questions along {along}, estimated from {own}, all consistent"
     if workload.series is not None:
         series, axes = workload.series, ks.axes(workload.finest.keys)
         key = words(workload.finest.keys[axes[series.axis][0]].expression)
+        if not isinstance(series.factors, Factors):
+            return f"sums along {key}, estimated from weighted sums of the groups, all consistent"
         apart = " and ".join(f"{apart}" for apart, _ in series.factors.levels)
         return f"sums along {key}, estimated from each group and smooth windows {apart} groups apart, all consistent"
     tables = len(workload.tables)
@@ -266,8 +272,10 @@ def _data(plan: QueryPlan, workload: Workload) -> Json:
         matrix = workload.pieces.matrix
         return {"pieces": matrix.size, "measured": matrix.nodes, "questions": questions}
     if workload.series is not None:
+        factors = workload.series.factors
         levels: list[Json] = [
-            {"apart": apart, "weight": weight / UNITS} for apart, weight in workload.series.factors.levels
+            {"apart": apart, "weight": weight / UNITS}
+            for apart, weight in (factors.levels if isinstance(factors, Factors) else ())
         ]
         sums: list[Json] = [
             {"sums": name, "standard_deviation": own, "apart": apart}

@@ -176,7 +176,7 @@ def _from_pieces(
     matrix, measures = parted.matrix, tables[0].measures
     nodes = np.moveaxis(noisy.entries.reshape(parted.series, matrix.nodes, -1), -1, -2)
     pieces, places = nodes, (0,) * len(measures)
-    if matrix.rows:
+    if matrix.units > 1:
         law = tables[0].estimated
         assert isinstance(law, Pieced)
         places = tuple(law.bits(index) for index in range(len(measures)))

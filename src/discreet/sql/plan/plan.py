@@ -142,7 +142,8 @@ class PlannedRelease:
         rhos: for each measure the zCDP of its Gaussian noise, 0 where it has Laplace noise; empty where all have. The
             shares of the measures with Gaussian noise are spent together, with the delta of the plan.
         recalled: how it is made of integers that were released before; None where it is not.
-        times: of weighted sums of groups, how much the weights of one group add up to.
+        times: of weighted sums of groups, how much the sizes of the weights of one group add up to.
+        length: of weighted sums of groups, how much the squares of the weights of one group add up to.
     """
 
     name: str
@@ -159,6 +160,7 @@ class PlannedRelease:
     rhos: tuple[Fraction, ...] = ()
     recalled: Recalled | None = None
     times: int = 1
+    length: int = 1
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
@@ -215,11 +217,14 @@ class PlannedRelease:
         without negative integers are then no further apart than if they were at right angles, others twice as far;
         so are counts of values with so many rows, as a row that is taken away may add to them.
         """
-        assert self.times == 1
-        moved = self.parts[measure.part].square * measure.row_sensitivity**2
+        part = self.parts[measure.part]
+        square = (
+            part.square if self.times == 1 else part.cap**2
+        )  # different weighted sums hold the same groups
+        moved = square * self.length * measure.row_sensitivity**2
         if self.unit_factor > 1:
             sized = isinstance(measure, Measure) and measure.sizes is not None
-            moved *= 4 if measure.degree < 0 or sized else 2
+            moved *= 4 if measure.degree < 0 or sized or self.times > 1 else 2
         return min(moved, self.sensitivity(measure) ** 2)
 
     def gaussian(self, measure: int) -> Fraction | None:

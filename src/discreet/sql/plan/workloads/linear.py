@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from functools import cached_property
+from statistics import NormalDist
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,10 +32,13 @@ class Linear:
     """The law of the integers of a table.
 
     Attributes:
-        scales: of the noise on each measure, if all of epsilon went into the single values.
+        scales: of the noise on each measure, if all of epsilon went into the single values; of Gaussian noise that of
+            Laplace noise of the same variance.
+        gaussian: whether it is Gaussian noise.
     """
 
     scales: tuple[Fraction, ...]
+    gaussian: bool = False
     plain = False
     """No table of this kind has the noise of a single release."""
 
@@ -59,6 +63,8 @@ class Linear:
         largest = np.maximum(top.max(axis=-1), 1e-300)
         top = top / largest[..., np.newaxis]
         squares = np.sum(top**2, axis=-1) * own
+        if self.gaussian:
+            return np.asarray(largest * np.sqrt(2 * squares) * NormalDist().inv_cdf((1 + confidence) / 2))
         number = squares**2 / np.maximum(np.sum(top**4, axis=-1) * fourths, 1e-300)
         return np.asarray(largest * np.sqrt(2 * squares) * effective(np.maximum(number, 1), confidence))
 
@@ -68,11 +74,21 @@ class Linear:
         This simulates; it protects nothing, so NumPy's generator will do.
         """
         generator = np.random.default_rng()
+        if self.gaussian:
+            spread = np.sqrt(2 * np.sum(self.heaviest**2))
+            return generator.normal(0.0, spread * float(self.scales[measure]), shape)
         scales = np.sort(np.abs(self.heaviest))[::-1]
         out = generator.normal(0.0, np.sqrt(2 * np.sum(scales[SINGLE:] ** 2)), shape)
         for scale in scales[:SINGLE]:
             out += generator.laplace(0.0, scale, shape)
         return out * float(self.scales[measure])
+
+    def noise(self, generator: np.random.Generator, measure: int, shape: tuple[int, ...]) -> Floats:
+        """Noise of the nodes, drawn anew; this simulates, too."""
+        scale = float(self.scales[measure])
+        if self.gaussian:
+            return generator.normal(0.0, np.sqrt(2) * scale, shape)
+        return generator.laplace(0.0, scale, shape)
 
     def bits(self, measure: int) -> int:
         """The integers of a measure are estimated to so many binary places."""

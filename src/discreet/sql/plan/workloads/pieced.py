@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.planning.ranges.lengths import Lengths
 from discreet.planning.ranges.pieces import Pieces
 from discreet.sql.plan.workloads.linear import Linear
 
@@ -33,7 +34,7 @@ class Parted:
         of: of each combination of the other keys the piece that it is in; -1 of one that no table counts.
     """
 
-    matrix: Pieces
+    matrix: Pieces | Lengths
     series: int
     of: tuple[int, ...]
 
@@ -69,20 +70,26 @@ class Pieced(Linear):
         parted: the pieces, and what is measured of them.
         place: of each piece of each series, series by series, the group of the table that it is in, or -1.
         groups: how many groups there are.
-        scales: of the noise on each measure, if all of epsilon went into the single pieces.
+        scales: of the noise on each measure, if all of epsilon went into the single pieces, as `Linear` has them.
+        gaussian: whether it is Gaussian noise.
     """
 
     parted: Parted
     place: tuple[int, ...]
     groups: int
     scales: tuple[Fraction, ...]
+    gaussian: bool = False
 
     @cached_property
     def _weights(self) -> Floats:
         """The weights of the noise of the nodes in each kind of group: float64 (kinds, nodes)."""
         matrix = self.parted.matrix
-        kinds = np.unique(self._members(), axis=0).astype(np.float64)
-        return np.asarray(kinds @ matrix.weights(np.arange(matrix.size)))
+        return np.asarray(self.kinds @ matrix.weights(np.arange(matrix.size)))
+
+    @cached_property
+    def kinds(self) -> Floats:
+        """The sums of pieces that groups are, each once: float64 (kinds, pieces)."""
+        return np.asarray(np.unique(self._members(), axis=0), np.float64)
 
     def _members(self) -> NDArray[np.bool_]:
         """Which pieces each group is made of: bool (groups, pieces)."""
@@ -122,7 +129,7 @@ class Pieced(Linear):
         matrix = self.parted.matrix
         generator = np.random.default_rng([seed, measure])
         shape = draws, self.parted.series, entries, matrix.nodes
-        noise = generator.laplace(0.0, float(self.scales[measure]), shape)
+        noise = self.noise(generator, measure, shape)
         found = np.moveaxis(matrix.estimate(noise * matrix.units), -1, 2).reshape(
             draws, len(self.place), entries
         )
@@ -133,4 +140,4 @@ class Pieced(Linear):
 
     def bits(self, measure: int) -> int:
         """The integers of a measure are estimated to so many binary places."""
-        return super().bits(measure) if self.parted.matrix.rows else 0
+        return super().bits(measure) if self.parted.matrix.units > 1 else 0

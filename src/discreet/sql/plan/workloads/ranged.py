@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.planning.ranges.factors import UNITS, Factors
+from discreet.planning.ranges.factors import Weighted
 from discreet.planning.ranges.families import EACH, Family
 from discreet.sql.plan.workloads.linear import Linear
 
@@ -33,15 +33,17 @@ class Ranged(Linear):
         sizes: how many values each axis of its keys has, in its own order.
         axis: which of these is ordered.
         order: the places of the values of that axis, least first.
-        scales: of the noise on each measure, if all of epsilon went into the single groups.
+        scales: of the noise on each measure, if all of epsilon went into the single groups, as `Linear` has them.
+        gaussian: whether it is Gaussian noise.
     """
 
-    factors: Factors
+    factors: Weighted
     families: tuple[Family, ...]
     sizes: tuple[int, ...]
     axis: int
     order: tuple[int, ...]
     scales: tuple[Fraction, ...]
+    gaussian: bool = False
 
     @property
     def others(self) -> tuple[int, ...]:
@@ -83,7 +85,5 @@ class Ranged(Linear):
         This simulates; it protects nothing, so NumPy's generator will do.
         """
         generator = np.random.default_rng([seed, measure])
-        noise = generator.laplace(
-            0.0, float(self.scales[measure]), (draws, *self.others, entries, self.factors.nodes)
-        )
-        return self.as_groups(self.factors.estimate(noise * UNITS))
+        noise = self.noise(generator, measure, (draws, *self.others, entries, self.factors.nodes))
+        return self.as_groups(self.factors.estimate(noise * self.factors.units))
