@@ -143,9 +143,14 @@ class Weighted:
 
     def weights(self, values: Integers) -> Floats:
         """By how much the noise of each node enters the estimates of some values: float64 (values, nodes)."""
+        wanted = np.zeros((len(values), self.size))
+        wanted[np.arange(len(values)), values] = 1
+        return self.weights_of(wanted)
+
+    def weights_of(self, wanted: Floats) -> Floats:
+        """The same for weighted sums of the values, float64 (sums, values): float64 (sums, nodes)."""
         inverse, hats, kernel = self.solved
-        unit = np.zeros((len(values), self.size))
-        unit[np.arange(len(values)), values] = inverse[values]
+        unit = wanted * inverse
         rows = unit - ((unit @ hats.T) @ kernel @ hats) * inverse
         return np.concatenate([rows * (self.own / self.units), rows @ hats.T], axis=1)
 

@@ -109,6 +109,10 @@ class Lengths(Weighted):
         """By how much the noise of each node enters the estimates of some values: float64 (values, nodes)."""
         return self._inverse[values]
 
+    def weights_of(self, wanted: Floats) -> Floats:
+        """The same for weighted sums of the values: float64 (sums, nodes)."""
+        return np.asarray(wanted @ self._inverse)
+
     @cached_property
     def law(self) -> tuple[Floats, Floats]:
         """Of each value the sums of the squares and of the fourth powers of the weights of its estimate."""

@@ -18,10 +18,12 @@ import numpy as np
 
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.finish.estimates import Estimate, Source, Sums, better
+from discreet.sql.finish.window_sums import sums_of, windowed
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.sequence import given_to
+from discreet.sql.lower.workloads import tables_of
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import PlannedRelease, QueryPlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.recalled import Recalled, variance
 from discreet.sql.plan.workloads.places import every_row, places
 
@@ -46,9 +48,11 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
         if workload.pieces is not None or (workload.closed and not all(map(every_row, workload.finest.keys)))
         for _, marginal in workload.marginals
     }  # a row that is in no group of the finest table is in none of the others either
+    series = {name for workload in plan.workloads if _smooth(workload) for name in workload.tables}
+    tables = tables_of(plan, noisy) if series else []
     return [
         Source(number, one)
-        for one in noisy
+        for one in (*noisy, *(table for table in tables if table.plan.name in series))
         if one.plan.discovery is None
         and one.plan.times == 1  # no group is a window of several
         and _summable(one.plan)
@@ -56,6 +60,11 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
         and not given_to(one.plan)
         and one.plan.cells <= MOST_CELLS
     ]
+
+
+def _smooth(workload: Workload) -> bool:
+    """Whether its table is estimated from windows with Laplace noise."""
+    return workload.series is not None and not workload.series.gaussian
 
 
 def _summable(release: PlannedRelease) -> bool:
@@ -102,8 +111,8 @@ class Recall:
                 if own is None or (source, own) in used:
                     continue  # measures of one question have independent noise
                 placed = self._placed(at, release, measure.part, own)
-                if placed is not None:
-                    found.append(Sums(source, own, *placed))
+                sums = None if placed is None else sums_of(source, own, *placed)
+                found += [] if sums is None else [sums]
             found.sort(key=lambda sums: variance([sums.law]))
             ways = self._best(found[:MOST_SOURCES], release.cells, used)
             used = used.union(*(one.used for one in ways))
@@ -113,12 +122,21 @@ class Recall:
     def _best(
         self, ways: Sequence[Sums], groups: int, used: frozenset[tuple[Source, int]]
     ) -> tuple[Estimate, ...]:
-        """The same ways, or a better one from the cells of one of these tables and from sums of its cells."""
+        """The same ways, or a better one from the cells of one of these tables and from sums of its cells.
+
+        Tables that were estimated from windows are ways by themselves.
+        """
+        smooth = tuple(one for one in ways if windowed(one.source))
+        ways = [one for one in ways if not windowed(one.source)]
         key = (tuple((one.source, one.measure, one.place.tobytes()) for one in ways), groups, used)
         if key not in self._found:
             tables = []
             for table in ways[:MOST_TABLES]:
-                free = [other for other in self.sources if not any(other is source for source, _ in used)]
+                free = [
+                    other
+                    for other in self.sources
+                    if not windowed(other) and not any(other is source for source, _ in used)
+                ]
                 cells = tuple(
                     filter(None, (self._sums(table.source, table.measure, other) for other in free))
                 )
@@ -126,7 +144,7 @@ class Recall:
                 sums = tuple(filter(None, (self._above(table, other) for other in rest)))
                 tables.append((table, cells, sums))
             self._found[key] = better(ways, tables, groups) if ways else ()
-        return self._found[key]
+        return (*self._found[key], *smooth)
 
     def _sums(self, table: Source, measure: int, source: Source) -> Sums | None:
         """The cells of a table as sums of those of another one; None where they are not."""

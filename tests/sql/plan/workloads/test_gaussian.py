@@ -22,6 +22,7 @@ from discreet.sql.plan.workloads.linear import Linear
 
 DELTA = Fraction(1, 10**6)
 DAYS = 60
+NONE: Any = lambda _, exact: exact  # noqa: E731  no noise
 RANDOM = np.random.default_rng(3)
 ROWS = pa.table(
     {"id": np.arange(600) // 3, "day": RANDOM.integers(0, DAYS, 600), "pay": RANDOM.uniform(0, 9, 600)}
@@ -71,7 +72,7 @@ def test_it_is_taken_where_it_errs_less_and_nowhere_else() -> None:
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 def test_its_rho_is_the_one_that_epsilon_and_delta_buy(neighbours: str) -> None:
     plan = many(protect(neighbours=neighbours))
-    assert (plan.epsilon, plan.delta) == (1, DELTA)
+    assert (plan.epsilon, plan.delta) == (Fraction(1), DELTA)
     event_of(uses_of(plan.measured), Loss(Fraction(1), DELTA))
 
 
@@ -127,7 +128,7 @@ def test_answers_are_right_but_for_noise_of_the_foretold_size(make: Any) -> None
     plan = make(session)
     (measured,) = plan.measured
     uses = list(uses_of(plan.measured).values())
-    exact = noisy_of(session, plan, lambda _, values: values)[0].entries
+    exact = noisy_of(session, plan, NONE)[0].entries
     part, law = measured.entries[0], plan.releases[0].estimated
     assert isinstance(law, Linear)
 
@@ -138,7 +139,7 @@ def test_answers_are_right_but_for_noise_of_the_foretold_size(make: Any) -> None
         return one.entries[:, part.start] / 2.0 ** (one.places or (0,))[0]
 
     truth = first(exact[:, part])
-    off = np.array([first(uses[0].mechanism.release(exact[:, part])) - truth for _ in range(150)])  # type: ignore[attr-defined]
+    off = np.array([first(uses[0].mechanism.release(exact[:, part])) - truth for _ in range(150)])
     assert np.allclose(truth, exact_integers(plan.releases[0], engine_of(session), 7)[:, 0], atol=0.51)
     assert np.mean(np.abs(off) > law.half_width(np.ones(1), 0, 0.95), axis=0).max() < 0.05 + 7 * 0.018
     spread = law.variance * float(law.scales[0]) ** 2

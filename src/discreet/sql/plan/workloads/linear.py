@@ -42,6 +42,11 @@ class Linear:
     plain = False
     """No table of this kind has the noise of a single release."""
 
+    @property
+    def variance(self) -> float:
+        """The mean variance of an integer of the table, for noise of scale 1 at the whole epsilon."""
+        raise NotImplementedError
+
     @cached_property
     def heaviest(self) -> Floats:
         """The weights of the noise of the nodes in the integer with the most noise: float64 (nodes,)."""

@@ -106,7 +106,7 @@ class Pieced(Linear):
         weights = self._weights
         return np.asarray(weights[int(np.argmax(np.sum(weights**2, axis=1)))])
 
-    @cached_property
+    @property
     def variance(self) -> float:
         """The mean variance of an integer of the table, for noise of scale 1 at the whole epsilon."""
         return float(np.mean(self.parted.matrix.of_sums(self._members().astype(np.float64))))
