@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sqlglot import exp
 
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.finish.estimates import Estimate, Source, Sums, better
@@ -36,6 +37,18 @@ MOST_CELLS = 1 << 16
 """The most groups of a question, and of an earlier release, that are looked at."""
 MOST_SOURCES, MOST_TABLES = 16, 4
 """The most earlier releases that a number is a sum of, the most exact ones, and how many of these are looked into."""
+MIXING = (
+    exp.Window,
+    exp.AggFunc,
+    exp.Join,
+    exp.Subquery,
+    exp.CTE,
+    exp.Limit,
+    exp.Having,
+    exp.Qualify,
+    exp.Distinct,
+)
+"""The parts of a statement that read several groups at once."""
 FINE_BITS, MOST_BITS = 10, 24
 """Integers that are no counts are rounded to 2^-10 of their noise, and to no more than 24 binary places."""
 
@@ -86,6 +99,11 @@ def recallable(plan: QueryPlan) -> bool:
     )
 
 
+def mixes(post: exp.Query) -> bool:
+    """Whether a statement puts several groups together, or chooses among them."""
+    return not isinstance(post, exp.Select) or post.find(*MIXING) is not None
+
+
 @dataclass(eq=False)
 class Recall:
     """The releases of earlier answers, and the places of their groups in one question, for any epsilon.
@@ -100,8 +118,13 @@ class Recall:
     _places: dict[tuple[int, int], tuple[Integers, int] | None] = field(default_factory=dict)
     _found: dict[tuple[object, ...], tuple[Estimate, ...]] = field(default_factory=dict)
 
-    def known(self, release: PlannedRelease) -> tuple[tuple[Estimate, ...], ...]:
-        """For each measure of a release the independent ways in which it follows from released integers."""
+    def known(self, release: PlannedRelease, mixing: bool = False) -> tuple[tuple[Estimate, ...], ...]:
+        """For each measure of a release the independent ways in which it follows from released integers.
+
+        Args:
+            release: of the question.
+            mixing: whether its groups are put together above, as `mixes` says.
+        """
         out = []
         used: frozenset[tuple[Source, int]] = frozenset()
         for measure in release.measures:
@@ -110,6 +133,8 @@ class Recall:
                 own = _number_of(measure, release, source.noisy.plan)
                 if own is None or (source, own) in used:
                     continue  # measures of one question have independent noise
+                if mixing and release.cells > 1 and windowed(source):
+                    continue  # the groups that windows give have noise in common, which no law of a group tells
                 placed = self._placed(at, release, measure.part, own)
                 sums = None if placed is None else sums_of(source, own, *placed)
                 found += [] if sums is None else [sums]
