@@ -66,7 +66,7 @@ class Windowed:
         return for_tables(parted.matrix.size, sums)
 
     def spread(self, matrix: Weighted) -> float:
-        """The geometric mean of the deviations of what is asked for, for noise of deviation one in units."""
+        """The geometric mean of the deviations of the sums that are asked for, for noise of deviation one in units."""
         series = self.workload.series
         if series is not None:
             found = [matrix.variance(one) for one in series.families]
@@ -83,7 +83,7 @@ class Windowed:
         return replace(measured, keys=keys, times=self.matrix.norm, length=self.matrix.length)
 
     def moved(self, measure: AnyMeasure) -> tuple[float, float]:
-        """By how much a unit moves a measure, in rows, times the error of what is asked for: in L1 and in L2."""
+        """By how much a unit moves a measure, in rows, times the error of the sums: in L1 and in L2."""
         before = self.workload.series or self.workload.pieces
         assert before is not None
         old = before.factors if isinstance(before, Ranged) else before.matrix

@@ -277,7 +277,7 @@ def _pieces(placed: Sequence[Integers]) -> tuple[Integers, Integers]:
 
 
 def _sums(place: Integers) -> tuple[tuple[int, ...], ...]:
-    """The sums of pieces that the groups of a table are: each kind once, whatever its series."""
+    """The sums of pieces that the groups of a table are: each kind once for all series."""
     kinds = {
         tuple(np.flatnonzero(own == group).tolist())
         for own in place
