@@ -67,7 +67,7 @@ class Pieced(Linear):
     """How a table is estimated.
 
     Attributes:
-        parted: the pieces, and what is measured of them.
+        parted: the pieces, and the sums that are measured of them.
         place: of each piece of each series, series by series, the group of the table that it is in, or -1.
         groups: how many groups there are.
         scales: of the noise on each measure, if all of epsilon went into the single pieces, as `Linear` has them.
