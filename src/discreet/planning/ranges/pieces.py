@@ -75,7 +75,7 @@ def of_table(size: int, sums: Sequence[Sequence[int]]) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def pieces(size: int, asked: Asked) -> Pieces:
+def pieces(size: int, asked: Asked, alone: float = 1.0) -> Pieces:
     """The matrix with the least geometric mean of the errors of some tables, none worse than if measured apart.
 
     The sums alone decide, with the same steps always.
@@ -83,6 +83,7 @@ def pieces(size: int, asked: Asked) -> Pieces:
     Args:
         size: how many pieces there are.
         asked: the tables; each sum has at least one piece.
+        alone: how much less noise a table by itself needs, as where a replaced row stays in its one group.
 
     Example:
         >>> three = (((0, 1),), ((1, 2),), ((0, 1, 2),))
@@ -94,18 +95,18 @@ def pieces(size: int, asked: Asked) -> Pieces:
         best = Pieces(size)
         if size == 1 or size > MOST_PIECES:
             return best
-        search = _Search(size, asked)
+        search = _Search(size, asked, alone)
         found = min((search.from_start(start) for start in search.starts()), key=search.value)
         return found if search.value(found) + math.log(GAIN) * 2 < search.value(best) else best
 
 
 class _Search:
-    def __init__(self, size: int, asked: Asked) -> None:
+    def __init__(self, size: int, asked: Asked, alone: float = 1.0) -> None:
         self.size = size
         self.tables = [of_table(size, sums) for sums in asked]
         self.sums = np.concatenate(self.tables)
         self.ends = np.cumsum([len(table) for table in self.tables])[:-1]
-        self.apart = math.log(2 * len(asked) ** 2) - MARGIN
+        self.apart = math.log(2 * (alone * len(asked)) ** 2) - MARGIN
 
     def value(self, one: Pieces) -> float:
         """The mean of the logarithms of the variances of the tables, and a penalty."""

@@ -22,6 +22,7 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.inspect.diagram import Fact, Json
+from discreet.sql.measures.measure import Measure
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.linear import Linear
@@ -216,7 +217,10 @@ def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, 
         named = " AND ".join(own) or "all of them"
         named += f" by {keys_of(one)}" if one.keys else ""
         unit = float(law.scales[0]) / one.measures[0].row_sensitivity
-        out.append((named, unit * math.sqrt(law.variance), unit * math.sqrt(2) * len(tables)))
+        first = one.measures[0]
+        replaced = one.unit_factor > 1 and not one.keys and isinstance(first, Measure)
+        alone = first.replacing_sensitivity / (2 * first.row_sensitivity) if replaced else 1.0
+        out.append((named, unit * math.sqrt(law.variance), unit * math.sqrt(2) * len(tables) * alone))
     return out
 
 
@@ -226,7 +230,7 @@ def _measured(workload: Workload) -> str:
         domain = workload.finest.keys[len(workload.marginals[0][1].keys) - 1 :]
         along = ", ".join(words(key.expression) for key in domain)
         matrix = parted.matrix
-        own = f"{matrix.size} pieces"
+        own = f"{matrix.size} piece{'s' * (matrix.size > 1)}"
         if isinstance(matrix, Pieces) and matrix.rows:
             own += f" and {len(matrix.rows)} weighted sums of them"
         if not isinstance(matrix, Pieces):

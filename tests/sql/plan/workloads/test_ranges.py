@@ -230,6 +230,17 @@ def test_others_are_measured_apart(questions: list[str]) -> None:
     assert together(planned(questions)) == 0
 
 
+def test_no_question_is_worse_than_apart_where_rows_are_replaced() -> None:
+    """A row that is replaced within one range moves it by one, and two pieces by two."""
+    for questions, number in ((COUNTS[:1] + COUNTS[3:4], 0), (RUNNING, len(RUNNING))):
+        plan = planned(questions, neighbours="replace_one")
+        assert together(plan) == number
+        for table in plan.releases:
+            law: Any = table.estimated
+            apart = 2 * (len(questions) * table.measures[0].replacing_sensitivity) ** 2  # type: ignore[union-attr]
+            assert law is None or law.variance * float(law.scales[0]) ** 2 < 1.03 * apart
+
+
 def test_rows_that_a_cap_may_drop_are_measured_apart() -> None:
     rows = ROWS.append_column("id", pa.array(np.arange(COUNT) // 3))
     assert together(workload_plan_of(protect(rows, privacy_unit="id", max_rows=2), COUNTS)) == 0

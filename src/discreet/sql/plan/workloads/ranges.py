@@ -183,8 +183,10 @@ def _measured(asked: Asked, group: Sequence[int]) -> tuple[Workload, dict[int, P
     tables = tuple(_sums(own[:, first]) for own in placed)
     if sum(map(len, tables)) > MOST_SUMS:
         return None
-    matrix = pieces(len(first), tables)
-    if any(matrix.of_sums(of_table(matrix.size, table)).mean() > ALONE * len(group) ** 2 for table in tables):
+    alone = _alone([asked.releases[index] for index in group], plain)
+    matrix = pieces(len(first), tables, alone)
+    least = ALONE * (alone * len(group)) ** 2
+    if any(matrix.of_sums(of_table(matrix.size, table)).mean() > least for table in tables):
         return None
     parted = Parted(matrix, series, tuple(of.tolist()))
     return _planned(asked, group, unplanned, others, (parted, [own[:, first] for own in placed]))
@@ -244,6 +246,15 @@ def _where(relation: Relation, conditions: Iterable[Expression]) -> Relation:
     for one in conditions:
         met = one if met is None else fn.call("and", met, one)
     return relation if met is None else Select(relation, None, met)
+
+
+def _alone(releases: Sequence[PlannedRelease], finest: PlannedRelease) -> float:
+    """How much less a neighbour moves a release by itself than groups, as where a row is replaced within one group."""
+    return min(
+        release.sensitivity(measure) / finest.sensitivity(other)
+        for release in releases
+        for measure, other in zip(release.measures, finest.measures, strict=True)
+    )
 
 
 def _placed(release: PlannedRelease, finest: PlannedRelease, every: frozenset[Expression]) -> Integers | None:
