@@ -237,7 +237,7 @@ def test_no_question_is_worse_than_apart_where_rows_are_replaced() -> None:
         assert together(plan) == number
         for table in plan.releases:
             law: Any = table.estimated
-            apart = 2 * (len(questions) * table.measures[0].replacing_sensitivity) ** 2  # type: ignore[union-attr]
+            apart = 2 * (len(questions) * table.measures[0].replacing_sensitivity) ** 2
             assert law is None or law.variance * float(law.scales[0]) ** 2 < 1.03 * apart
 
 
