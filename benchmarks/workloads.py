@@ -3,7 +3,8 @@
 Ten workloads: two with known numbers, eight like those of a census, of up to 10^7 cells. The error is the geometric
 mean, over the tables, of the standard deviation of a cell at epsilon 1. The other search is sequential quadratic
 programming (SciPy) with exact derivatives from many starts, ours among them: for Laplace noise the problem is not
-convex, and nothing proves an optimum. Running totals follow (`running_totals`).
+convex, and nothing proves an optimum. Running totals follow (`running_totals`),
+then ranges (`asked_ranges`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks import running_totals
+from benchmarks import asked_ranges, running_totals
 from benchmarks.line import Line
 from discreet.planning.marginal_shares import Strategy, _candidates, _Problem, strategy
 from discreet.planning.marginals import Keys, cells, every_set
@@ -62,6 +63,7 @@ def lines() -> Iterator[Line]:
         target = f"{ratio:.3f}, at most {WITHIN}"
         yield Line(label, seconds, "", 0.0, ratio, target, ratio <= WITHIN and not worse)
     yield from running_totals.lines()
+    yield from asked_ranges.lines()
 
 
 def error(variances: Any) -> float:

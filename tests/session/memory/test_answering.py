@@ -19,6 +19,7 @@ from discreet.session.analyst import AnalystSession
 from discreet.session.memory import answering
 from discreet.session.question import Question
 from discreet.sql.finish import recall
+from discreet.sql.plan.workloads import places as placing
 
 DRAW = np.random.default_rng(3)
 ROWS = 4000
@@ -133,7 +134,7 @@ def test_groups_that_may_lack_rows_make_no_total(nullable: bool, before: str, qu
 
 
 def test_without_that_check_a_total_would_lack_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recall, "_held", lambda *_: True)
+    monkeypatch.setattr(placing, "_held", lambda *_: True)
     with protect() as session:
         session.sql(INCOMPLETE[1][1], epsilon=5)
         wrong = session.sql(TOTAL, epsilon=1, reuse=True)

@@ -10,8 +10,8 @@ import pytest
 from tests.inside import exact_of, plan_of
 
 import discreet as dp
-from discreet.sql.finish import recall
 from discreet.sql.finish.recall import Recall, recallable, sources_of
+from discreet.sql.plan.workloads import places as placing
 
 DRAW = np.random.default_rng(11)
 ROWS = 600
@@ -81,5 +81,5 @@ def test_sums_of_groups_are_the_integers_of_the_question(
     followed, wrong = _compared(session)
     assert followed > 10
     assert wrong == 0
-    monkeypatch.setattr(recall, "_held", lambda *_: True)
+    monkeypatch.setattr(placing, "_held", lambda *_: True)
     assert _compared(session)[1] > 0  # without that look rows of no group are missing

@@ -23,7 +23,7 @@ running total of 365 days it reaches 7.9, hats 8.2, the best levels of disjoint 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,8 +44,119 @@ BLOCK = 512
 """How many values have their weights worked out at a time."""
 
 
+class Weighted:
+    """A matrix B of non-negative integers whose columns have one sum: each value, and weighted sums beside them.
+
+    Attributes:
+        size: how many values there are.
+    """
+
+    size: int
+
+    @property
+    def units(self) -> int:
+        """S."""
+        return UNITS
+
+    @cached_property
+    def hats(self) -> Integers:
+        """C."""
+        raise NotImplementedError
+
+    @property
+    def nodes(self) -> int:
+        """How many integers are measured: the values, then the hats."""
+        return self.size + len(self.hats)
+
+    @cached_property
+    def own(self) -> Integers:
+        """D, in units: int64 array (size,)."""
+        return np.asarray(self.units - self.hats.sum(axis=0))
+
+    def measured(self, values: Integers) -> Integers:
+        """Bx, which saturates at +-2^62: int64 (…, size) -> (…, nodes).
+
+        Each weighted sum is taken of the lower and the upper bits by themselves, so that none wraps.
+        """
+        return by_parts(values, lambda part: _weighted(part, self))
+
+    @cached_property
+    def length(self) -> int:
+        """The square of the length of the longest column."""
+        return int((self.own**2 + (self.hats**2).sum(axis=0)).max())
+
+    @property
+    def norm(self) -> int:
+        """The largest sum of the entries of a column."""
+        return self.units
+
+    @property
+    def known_as(self) -> object:
+        """A name that no other matrix has."""
+        return self
+
+    @cached_property
+    def solved(self) -> tuple[Floats, Floats, Floats]:
+        """D^-2 and C as shares of the whole, and K."""
+        inverse = (self.units / self.own) ** 2
+        hats = self.hats / self.units
+        return (
+            inverse,
+            hats,
+            np.asarray(np.linalg.inv(np.eye(len(hats)) + (hats * inverse) @ hats.T), np.float64),
+        )
+
+    def estimate(self, noisy: Floats) -> Floats:
+        """The values of least squares from noisy integers in units: float64 (…, nodes) -> (…, size)."""
+        inverse, hats, kernel = self.solved
+        own, more = noisy[..., : self.size] / self.units, noisy[..., self.size :] / self.units
+        once = (own * (self.own / self.units) + more @ hats) * inverse
+        return np.asarray(once - (((once @ hats.T) @ kernel) @ hats) * inverse)
+
+    def variance(self, family: Family, every: int = 1) -> float:
+        """The mean variance of the sums of a family, for noise of scale one at the whole epsilon.
+
+        Args:
+            family: the sums.
+            every: whether each of them is looked at, or each second one, and so on.
+        """
+        inverse, hats, kernel = self.solved
+        parts = sums((hats * inverse).T, family, every)
+        total = counted(family, self.size, every) @ inverse - np.sum(kernel * (parts.T @ parts))
+        return 2 * float(total) / max(1, number(family, self.size, every))
+
+    def of_sums(self, wanted: Floats) -> Floats:
+        """The variance of some sums of values, for noise of scale one at the whole epsilon: float64 (sums,)."""
+        inverse, hats, kernel = self.solved
+        parts = (wanted * inverse) @ hats.T
+        return np.asarray(2 * (wanted**2 @ inverse - np.sum((parts @ kernel) * parts, axis=1)))
+
+    @cached_property
+    def law(self) -> tuple[Floats, Floats]:
+        """Of each value the sums of the squares and of the fourth powers of the weights of its estimate."""
+        squares, fourths = np.empty(self.size), np.empty(self.size)
+        for start in range(0, self.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            weights = self.weights(np.arange(self.size)[part])
+            squares[part], fourths[part] = (weights**2).sum(axis=1), (weights**4).sum(axis=1)
+        return squares, fourths
+
+    def weights(self, values: Integers) -> Floats:
+        """By how much the noise of each node enters the estimates of some values: float64 (values, nodes)."""
+        wanted = np.zeros((len(values), self.size))
+        wanted[np.arange(len(values)), values] = 1
+        return self.weights_of(wanted)
+
+    def weights_of(self, wanted: Floats) -> Floats:
+        """The same for weighted sums of the values, float64 (sums, values): float64 (sums, nodes)."""
+        inverse, hats, kernel = self.solved
+        unit = wanted * inverse
+        rows = unit - ((unit @ hats.T) @ kernel @ hats) * inverse
+        return np.concatenate([rows * (self.own / self.units), rows @ hats.T], axis=1)
+
+
 @dataclass(frozen=True)
-class Factors:
+class Factors(Weighted):
     """A matrix B with its estimates and their errors.
 
     Attributes:
@@ -57,11 +168,6 @@ class Factors:
     size: int
     levels: tuple[tuple[int, int], ...]
     fade: int = 0
-
-    @property
-    def nodes(self) -> int:
-        """How many integers are measured: the values, then the hats."""
-        return self.size + len(self.hats)
 
     @cached_property
     def hats(self) -> Integers:
@@ -80,79 +186,22 @@ class Factors:
         hats[0, place < 0] = weight
         return np.asarray(hats, np.int64)
 
-    @cached_property
-    def own(self) -> Integers:
-        """D, in units: int64 array (size,)."""
-        return np.asarray(UNITS - self.hats.sum(axis=0))
-
-    def measured(self, values: Integers) -> Integers:
-        """Bx, which saturates at +-2^62: int64 (…, size) -> (…, nodes).
-
-        Each weighted sum is taken of the lower and the upper bits by themselves, so that none wraps.
-        """
-        low, high = values & _LOW, values >> _HALF
-        whole = np.concatenate([_weighted(high, self), _weighted(low, self)], axis=-1)
-        high, low = whole[..., : self.nodes], whole[..., self.nodes :]
-        high = high + (low >> _HALF)
-        inside = np.clip(high, -(1 << _HALF), (1 << _HALF) - 1)
-        out = (inside << _HALF) + (low & _LOW)
-        return np.asarray(np.where(high > inside, _MOST, np.where(high < inside, -_MOST, out)))
-
-    @cached_property
-    def _solved(self) -> tuple[Floats, Floats, Floats]:
-        """D^-2 and C as shares of the whole, and K."""
-        inverse = (UNITS / self.own) ** 2
-        hats = self.hats / UNITS
-        return (
-            inverse,
-            hats,
-            np.asarray(np.linalg.inv(np.eye(len(hats)) + (hats * inverse) @ hats.T), np.float64),
-        )
-
-    def estimate(self, noisy: Floats) -> Floats:
-        """The values of least squares from noisy integers in units: float64 (…, nodes) -> (…, size)."""
-        inverse, hats, kernel = self._solved
-        own, more = noisy[..., : self.size] / UNITS, noisy[..., self.size :] / UNITS
-        once = (own * (self.own / UNITS) + more @ hats) * inverse
-        return np.asarray(once - (((once @ hats.T) @ kernel) @ hats) * inverse)
-
-    def variance(self, family: Family, every: int = 1) -> float:
-        """The mean variance of the sums of a family, for noise of scale one at the whole epsilon.
-
-        Args:
-            family: the sums.
-            every: whether each of them is looked at, or each second one, and so on.
-        """
-        inverse, hats, kernel = self._solved
-        parts = sums((hats * inverse).T, family, every)
-        total = counted(family, self.size, every) @ inverse - np.sum(kernel * (parts.T @ parts))
-        return 2 * float(total) / max(1, number(family, self.size, every))
-
-    @cached_property
-    def law(self) -> tuple[Floats, Floats]:
-        """Of each value the sums of the squares and of the fourth powers of the weights of its estimate."""
-        squares, fourths = np.empty(self.size), np.empty(self.size)
-        for start in range(0, self.size, BLOCK):
-            part = slice(start, start + BLOCK)
-            weights = self.weights(np.arange(self.size)[part])
-            squares[part], fourths[part] = (weights**2).sum(axis=1), (weights**4).sum(axis=1)
-        return squares, fourths
-
-    def weights(self, values: Integers) -> Floats:
-        """By how much the noise of each node enters the estimates of some values: float64 (values, nodes)."""
-        inverse, hats, kernel = self._solved
-        unit = np.zeros((len(values), self.size))
-        unit[np.arange(len(values)), values] = inverse[values]
-        rows = unit - ((unit @ hats.T) @ kernel @ hats) * inverse
-        return np.concatenate([rows * (self.own / UNITS), rows @ hats.T], axis=1)
-
 
 _HALF = 31
 _LOW = (1 << _HALF) - 1
 _MOST = 1 << 62
 
 
-def _weighted(values: Integers, factors: Factors) -> Integers:
+def by_parts(values: Integers, weighted: Callable[[Integers], Integers]) -> Integers:
+    """Weighted sums that saturate at +-2^62: of the lower and the upper bits by themselves, so that none wraps."""
+    high, low = weighted(values >> _HALF), weighted(values & _LOW)
+    high = high + (low >> _HALF)
+    inside = np.clip(high, -(1 << _HALF), (1 << _HALF) - 1)
+    out = (inside << _HALF) + (low & _LOW)
+    return np.asarray(np.where(high > inside, _MOST, np.where(high < inside, -_MOST, out)))
+
+
+def _weighted(values: Integers, factors: Weighted) -> Integers:
     return np.concatenate([values * factors.own, values @ factors.hats.T], axis=-1)
 
 

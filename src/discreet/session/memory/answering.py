@@ -26,7 +26,7 @@ from discreet.session.parameters import GROUP_ROWS, see_cost
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.finish.estimates import Estimate, Source
-from discreet.sql.finish.recall import Recall, recallable, recalled, sources_of
+from discreet.sql.finish.recall import Recall, mixes, recallable, recalled, sources_of
 from discreet.sql.inspect.preview import expected_errors, least_epsilon, round_up, targets_of
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.plan.plan import QueryPlan
@@ -140,7 +140,7 @@ def known_of(queries: Queries, question: Question, earlier: Recall | None = None
         return None
     found = recall(queries, queries.remembered) if earlier is None else earlier
     (release,) = plan.releases
-    ways = found.known(release)
+    ways = found.known(release, mixes(plan.post))
     return Known(question, plan, found, ways) if any(ways) else None
 
 

@@ -88,10 +88,10 @@ class Sums:
 
     def entries(self, cells: int) -> Integers:
         """The sums, by group: int64 array (cells, integers)."""
-        return _added(self.released, self.place, cells)
+        return added(self.released, self.place, cells)
 
 
-def _added(values: NDArray[N], place: Integers, groups: int) -> NDArray[N]:
+def added(values: NDArray[N], place: Integers, groups: int) -> NDArray[N]:
     """The sums of the rows of values of each group: array (groups, integers)."""
     out: NDArray[N] = np.zeros((groups, values.shape[1]), values.dtype)
     used = place >= 0
@@ -174,14 +174,7 @@ class LeastSquares:
     @cached_property
     def law(self) -> Law:
         """The law of the group whose noise is largest, widened where another one has a wider interval."""
-        laws = list(dict.fromkeys(law for _, law in self._solved))
-        squares = np.array([variance([law]) for law in laws])
-        fourth = np.array([sum(count * scale**4 for scale, count in law) for law in laws])
-        number = np.maximum(1, (squares / 2) ** 2 / np.maximum(fourth, 1e-300))
-        worst = int(np.argmax(squares))
-        reach = np.array([np.sqrt(squares) * effective(number, confidence) for confidence in CONFIDENCES])
-        wider = float(np.max(reach / np.maximum(reach[:, [worst]], 1e-300)))
-        return scaled(laws[worst], wider if wider > 1 + 1e-6 else 1.0)
+        return widest(list(dict.fromkeys(law for _, law in self._solved)))
 
     def entries(self, cells: int) -> Floats:
         """The estimates, by group: float64 array (cells, integers)."""
@@ -190,12 +183,23 @@ class LeastSquares:
         base: Floats = sum(
             weight * one.entries(size).astype(np.float64) for weight, one in zip(own, self.cells, strict=True)
         )
-        out: Floats = _added(base, self.place, cells)
-        beside = [one.released - _added(base, one.place, len(one.released)) for one in self.sums]
+        out: Floats = added(base, self.place, cells)
+        beside = [one.released - added(base, one.place, len(one.released)) for one in self.sums]
         for group, (rows, _) in enumerate(self._solved):
             for number, other, weight in rows:
                 out[group] += weight * beside[number][other]
         return out
+
+
+def widest(laws: Sequence[Law]) -> Law:
+    """Of some laws that with the largest variance, widened where another one has a wider interval."""
+    squares = np.array([variance([law]) for law in laws])
+    fourth = np.array([sum(count * scale**4 for scale, count in law) for law in laws])
+    number = np.maximum(1, (squares / 2) ** 2 / np.maximum(fourth, 1e-300))
+    worst = int(np.argmax(squares))
+    reach = np.array([np.sqrt(squares) * effective(number, confidence) for confidence in CONFIDENCES])
+    wider = float(np.max(reach / np.maximum(reach[:, [worst]], 1e-300)))
+    return scaled(laws[worst], wider if wider > 1 + 1e-6 else 1.0)
 
 
 def _beside(sums: Sequence[Sums], rows: Sequence[Row]) -> Law:

@@ -10,28 +10,23 @@ used follows from the text, the policy and the plans of earlier questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sqlglot import exp
 
-from discreet.engines.sandbox import Sandbox
-from discreet.engines.schema import arrow_type
-from discreet.errors import PostProcessingError
-from discreet.sql.algebra import keys as ks
-from discreet.sql.algebra.narrowing import conjuncts
-from discreet.sql.algebra.relation import Relation, Select
-from discreet.sql.dialects.duckdb import DUCKDB
-from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves, spell
-from discreet.sql.expressions.expression import replace as substitute
+from discreet.sql.expressions.expression import Expression
 from discreet.sql.finish.estimates import Estimate, Source, Sums, better
+from discreet.sql.finish.window_sums import sums_of, windowed
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.sequence import given_to
+from discreet.sql.lower.workloads import tables_of
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import MeasuredRows, PlannedRelease, QueryPlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.recalled import Recalled, variance
-from discreet.sql.plan.workloads.axes import closed, listed
+from discreet.sql.plan.workloads.places import every_row, places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,11 +37,20 @@ MOST_CELLS = 1 << 16
 """The most groups of a question, and of an earlier release, that are looked at."""
 MOST_SOURCES, MOST_TABLES = 16, 4
 """The most earlier releases that a number is a sum of, the most exact ones, and how many of these are looked into."""
+MIXING = (
+    exp.Window,
+    exp.AggFunc,
+    exp.Join,
+    exp.Subquery,
+    exp.CTE,
+    exp.Limit,
+    exp.Having,
+    exp.Qualify,
+    exp.Distinct,
+)
+"""The parts of a statement that read several groups at once."""
 FINE_BITS, MOST_BITS = 10, 24
 """Integers that are no counts are rounded to 2^-10 of their noise, and to no more than 24 binary places."""
-
-
-ROW = "__known_row"
 
 
 def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[Source]:
@@ -54,12 +58,14 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
     partly = {
         marginal.name
         for workload in plan.workloads
-        if workload.closed and not all(map(_closed, workload.finest.keys))
+        if workload.pieces is not None or (workload.closed and not all(map(every_row, workload.finest.keys)))
         for _, marginal in workload.marginals
     }  # a row that is in no group of the finest table is in none of the others either
+    series = {name for workload in plan.workloads if _smooth(workload) for name in workload.tables}
+    tables = tables_of(plan, noisy) if series else []
     return [
         Source(number, one)
-        for one in noisy
+        for one in (*noisy, *(table for table in tables if table.plan.name in series))
         if one.plan.discovery is None
         and one.plan.times == 1  # no group is a window of several
         and _summable(one.plan)
@@ -67,6 +73,11 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
         and not given_to(one.plan)
         and one.plan.cells <= MOST_CELLS
     ]
+
+
+def _smooth(workload: Workload) -> bool:
+    """Whether its table is estimated from windows with Laplace noise."""
+    return workload.series is not None and not workload.series.gaussian
 
 
 def _summable(release: PlannedRelease) -> bool:
@@ -88,6 +99,11 @@ def recallable(plan: QueryPlan) -> bool:
     )
 
 
+def mixes(post: exp.Query) -> bool:
+    """Whether a statement puts several groups together, or chooses among them."""
+    return not isinstance(post, exp.Select) or post.find(*MIXING) is not None
+
+
 @dataclass(eq=False)
 class Recall:
     """The releases of earlier answers, and the places of their groups in one question, for any epsilon.
@@ -102,8 +118,13 @@ class Recall:
     _places: dict[tuple[int, int], tuple[Integers, int] | None] = field(default_factory=dict)
     _found: dict[tuple[object, ...], tuple[Estimate, ...]] = field(default_factory=dict)
 
-    def known(self, release: PlannedRelease) -> tuple[tuple[Estimate, ...], ...]:
-        """For each measure of a release the independent ways in which it follows from released integers."""
+    def known(self, release: PlannedRelease, mixing: bool = False) -> tuple[tuple[Estimate, ...], ...]:
+        """For each measure of a release the independent ways in which it follows from released integers.
+
+        Args:
+            release: of the question.
+            mixing: whether its groups are put together above, as `mixes` says.
+        """
         out = []
         used: frozenset[tuple[Source, int]] = frozenset()
         for measure in release.measures:
@@ -112,9 +133,11 @@ class Recall:
                 own = _number_of(measure, release, source.noisy.plan)
                 if own is None or (source, own) in used:
                     continue  # measures of one question have independent noise
+                if mixing and release.cells > 1 and windowed(source):
+                    continue  # the groups that windows give have noise in common, which no law of a group tells
                 placed = self._placed(at, release, measure.part, own)
-                if placed is not None:
-                    found.append(Sums(source, own, *placed))
+                sums = None if placed is None else sums_of(source, own, *placed)
+                found += [] if sums is None else [sums]
             found.sort(key=lambda sums: variance([sums.law]))
             ways = self._best(found[:MOST_SOURCES], release.cells, used)
             used = used.union(*(one.used for one in ways))
@@ -124,12 +147,21 @@ class Recall:
     def _best(
         self, ways: Sequence[Sums], groups: int, used: frozenset[tuple[Source, int]]
     ) -> tuple[Estimate, ...]:
-        """The same ways, or a better one from the cells of one of these tables and from sums of its cells."""
+        """The same ways, or a better one from the cells of one of these tables and from sums of its cells.
+
+        Tables that were estimated from windows are ways by themselves.
+        """
+        smooth = tuple(one for one in ways if windowed(one.source))
+        ways = [one for one in ways if not windowed(one.source)]
         key = (tuple((one.source, one.measure, one.place.tobytes()) for one in ways), groups, used)
         if key not in self._found:
             tables = []
             for table in ways[:MOST_TABLES]:
-                free = [other for other in self.sources if not any(other is source for source, _ in used)]
+                free = [
+                    other
+                    for other in self.sources
+                    if not windowed(other) and not any(other is source for source, _ in used)
+                ]
                 cells = tuple(
                     filter(None, (self._sums(table.source, table.measure, other) for other in free))
                 )
@@ -137,7 +169,7 @@ class Recall:
                 sums = tuple(filter(None, (self._above(table, other) for other in rest)))
                 tables.append((table, cells, sums))
             self._found[key] = better(ways, tables, groups) if ways else ()
-        return self._found[key]
+        return (*self._found[key], *smooth)
 
     def _sums(self, table: Source, measure: int, source: Source) -> Sums | None:
         """The cells of a table as sums of those of another one; None where they are not."""
@@ -148,7 +180,7 @@ class Recall:
             placed = None
             if index is not None and type(own.measures[measure]) is Measure:
                 parts = own.parts[own.measures[measure].part], before.parts[before.measures[index].part]
-                placed = _places(own, parts[0], before, parts[1])
+                placed = places(own, parts[0], before, parts[1])
             self.between[key] = None if placed is None or index is None else Sums(source, index, *placed)
         return self.between[key]
 
@@ -164,7 +196,7 @@ class Recall:
     def _placed(self, at: int, release: PlannedRelease, part: int, own: int) -> tuple[Integers, int] | None:
         if (at, part) not in self._places:
             source = self.sources[at].noisy.plan
-            self._places[at, part] = _places(
+            self._places[at, part] = places(
                 release, release.parts[part], source, source.parts[source.measures[own].part]
             )
         return self._places[at, part]
@@ -190,131 +222,6 @@ def _read_of(release: PlannedRelease, part: int) -> list[Expression]:
     """The expressions that decide which rows of a unit are kept."""
     own = [argument for m in release.measures if m.part == part for argument in m.arguments]
     return [*release.parts[part].keys, *own]
-
-
-def _base(relation: Relation) -> tuple[Relation, list[Expression]]:
-    """A relation without its last conditions, and these."""
-    found: list[Expression] = []
-    while isinstance(relation, Select) and relation.items is None:
-        if relation.where is not None:
-            found += conjuncts([relation.where])
-        relation = relation.source
-    return relation, found
-
-
-def _places(
-    release: PlannedRelease, part: MeasuredRows, source: PlannedRelease, before: MeasuredRows
-) -> tuple[Integers, int] | None:
-    """Where the groups of an earlier release belong among those of a question; None where they do not make it up."""
-    (base, asked), (old, given) = _base(part.rows.relation), _base(before.rows.relation)
-    if base != old or any(one not in asked for one in given):
-        return None
-    conditions = [one for one in asked if one not in given]
-    if source.keys == release.keys and not conditions:
-        return np.arange(release.cells), 1
-    if conditions and not part.rows.fixed:
-        return None  # the cap holds among the rows that are left
-    if any(key.block is not None or not key.public for key in (*source.keys, *release.keys)):
-        return None
-    stands: dict[Expression, Expression] = {
-        key.expression: Column(_stand_in(index), key.expression.type, key.expression.span)
-        for index, key in enumerate(source.keys)
-    }
-    names = {_stand_in(index) for index in range(len(source.keys))}
-    wanted = [*conditions, *(key.expression for key in release.keys)]
-    read = [substitute(one, stands) for one in wanted]
-    if not names.isdisjoint(column.name for one in wanted for column in leaves(one)):
-        return None
-    if not all(column.name in names for one in read for column in leaves(one)):
-        return None
-    if not all(_held(key, index, release, conditions, stands) for index, key in enumerate(source.keys)):
-        return None
-    return _numbered(release, source, read[: len(conditions)], read[len(conditions) :])
-
-
-def _stand_in(index: int) -> str:
-    """The column that stands for a key of an earlier release."""
-    return f"__known_{index}"
-
-
-def _closed(key: ks.Key) -> bool:
-    """Whether every row has one of the values of a key; of listed values nobody can say so, even beside NULL."""
-    return closed(key) and not listed(key.expression)
-
-
-def _held(
-    key: ks.Key,
-    index: int,
-    release: PlannedRelease,
-    conditions: Sequence[Expression],
-    stands: dict[Expression, Expression],
-) -> bool:
-    """Whether each row that the question counts has one of the values of a key of the earlier release."""
-    same = next((own for own in release.keys if own.expression == key.expression), None)
-    if _closed(key) or (same is not None and set(same.values) <= set(key.values)):
-        return True
-    for one in conditions:
-        if isinstance(one, Call) and one.name in ("eq", "in"):
-            first, *rest = one.args
-            if first == key.expression and all(
-                isinstance(value, Literal) and value.value in key.values for value in rest
-            ):
-                return True
-    if not listed(key.expression):  # only NULL may be missing
-        name = _stand_in(index)
-        alone = [one for one in (substitute(condition, stands) for condition in conditions)
-                 if {column.name for column in leaves(one)} == {name}]  # fmt: skip
-        if alone and _of_null(alone, key, name) != [True] * len(alone):
-            return True
-        for own in release.keys:
-            new = substitute(own.expression, stands)
-            if {column.name for column in leaves(new)} == {name} and None not in own.values:
-                return _of_null([new], key, name) == [None]
-    return False
-
-
-def _of_null(expressions: Iterable[Expression], key: ks.Key, name: str) -> list[object]:
-    """Some expressions of one key, where it is NULL."""
-    import pyarrow as pa
-
-    table = pa.table({name: pa.nulls(1, arrow_type(key.expression.type))})
-    items = ", ".join(f"{spell(one, DUCKDB)} AS v{at}" for at, one in enumerate(expressions))
-    with Sandbox({"source": table}) as sandbox:
-        return list(sandbox.run(f"SELECT {items} FROM source").to_pylist()[0].values())
-
-
-def _numbered(
-    release: PlannedRelease,
-    source: PlannedRelease,
-    conditions: Sequence[Expression],
-    keys: Sequence[Expression],
-) -> tuple[Integers, int] | None:
-    """The group of the question of each group of the earlier release, and the most that a group has."""
-    import pyarrow as pa
-
-    columns: dict[str, Any] = {ROW: pa.array(np.arange(source.cells))}
-    columns |= {_stand_in(index): column for index, column in enumerate(ks.table(source.keys).values())}
-    where = " AND ".join(f"({spell(one, DUCKDB)})" for one in conditions) or "TRUE"
-    items = [ROW, *(f"{spell(one, DUCKDB)} AS v{number}" for number, one in enumerate(keys))]
-    try:
-        with Sandbox({"source": pa.table(columns)}) as sandbox:
-            found = sandbox.run(f"SELECT {', '.join(items)} FROM source WHERE {where} ORDER BY {ROW}")
-    except PostProcessingError:
-        return None
-    place = np.full(source.cells, -1, np.int64)
-    at = found.column(ROW).to_numpy()
-    asked = [column.to_pylist() for column in ks.table(release.keys).values()]
-    if not asked:
-        place[at] = 0
-    else:
-        numbers = {values: number for number, values in enumerate(zip(*asked, strict=True))}
-        own = [
-            found.column(f"v{number}").cast(arrow_type(key.expression.type)).to_pylist()
-            for number, key in enumerate(release.keys)
-        ]
-        place[at] = [numbers.get(values, -1) for values in zip(*own, strict=True)]
-    counts = np.bincount(place[place >= 0], minlength=release.cells)
-    return place, max(1, int(counts.max(initial=0)))
 
 
 def recalled(

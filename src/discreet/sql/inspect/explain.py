@@ -32,6 +32,8 @@ from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, PlannedRelease, QueryPlan
+from discreet.sql.plan.workloads.linear import Linear
+from discreet.sql.plan.workloads.pieced import Pieced
 from discreet.sql.plan.workloads.ranged import Ranged
 from discreet.sql.syntax.nodes import shown_as
 
@@ -140,6 +142,10 @@ def _release(release: PlannedRelease, plan: QueryPlan, policy: Policy) -> Node:
         facts = [Fact("epsilon", f"{show(release.epsilon)}, with all tables of the same rows")]
     if isinstance(release.estimated, Ranged):
         facts = [Fact("epsilon", f"{show(release.epsilon)}, for single groups and sums of them together")]
+    if isinstance(release.estimated, Pieced):
+        facts = [
+            Fact("epsilon", f"{show(release.epsilon)}, with all questions that are made of the same pieces")
+        ]
     facts.append(_neighbours(release))
     if release.discovery is None:
         facts.append(Fact("groups", f"{release.cells:,}", release.cells))
@@ -326,8 +332,9 @@ def _deviation(release: PlannedRelease, aggregate: Aggregate) -> float | None:
     weights = weights_of_noise(release.measures[aggregate.measure], weights)
     if release.gaussian(aggregate.measure) is not None:
         return math.sqrt(float(weights @ weights)) * deviation(release, aggregate.measure)
-    law = 2.0 if release.estimated is None else release.estimated.variance
-    return math.sqrt(law * float(weights @ weights)) * float(release.scale(aggregate.measure))
+    law = release.estimated
+    scale = law.scales[aggregate.measure] if isinstance(law, Linear) else release.scale(aggregate.measure)
+    return math.sqrt((2.0 if law is None else law.variance) * float(weights @ weights)) * float(scale)
 
 
 def _power(step: Fraction) -> str:

@@ -13,16 +13,21 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.engines.schema import Type
-from discreet.planning.ranges.factors import UNITS, single
+from discreet.planning.ranges.factors import UNITS, Factors, single
 from discreet.planning.ranges.families import EACH
+from discreet.planning.ranges.pieces import Pieces
 from discreet.rational import show, small
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.inspect.diagram import Fact, Json
+from discreet.sql.measures.measure import Measure
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.linear import Linear
+from discreet.sql.plan.workloads.pieced import Pieced
+from discreet.sql.plan.workloads.places import base_of
 from discreet.sql.plan.workloads.ranged import Ranged
 
 SHOWN_VALUES = 6
@@ -161,7 +166,7 @@ def _gaussian(plan: QueryPlan) -> list[str]:
         return []
     columns = [
         aggregate.sql for one in plan.releases for aggregate in one.aggregates
-        if one.gaussian(aggregate.measure) is not None
+        if one.gaussian(aggregate.measure) is not None or (isinstance(one.estimated, Linear) and one.estimated.gaussian)
     ]  # fmt: skip
     more = f" and {len(columns) - SHOWN_VALUES} more" if len(columns) > SHOWN_VALUES else ""
     named = ", ".join(columns[:SHOWN_VALUES])
@@ -200,10 +205,42 @@ def errors_of(series: Ranged, release: PlannedRelease) -> list[tuple[str, float,
     ]
 
 
+def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, float]]:
+    """Of each table of pieces its rows, and the standard deviation of its noise in rows: measured so, and apart."""
+    tables = _tables(plan, workload)
+    wheres = [base_of(one.parts[0].rows.relation)[1] for one in tables]
+    out = []
+    for one, where in zip(tables, wheres, strict=True):
+        law = one.estimated
+        assert isinstance(law, Pieced)
+        own = [words(c) for c in where if not all(c in other for other in wheres)]
+        named = " AND ".join(own) or "all of them"
+        named += f" by {keys_of(one)}" if one.keys else ""
+        unit = float(law.scales[0]) / one.measures[0].row_sensitivity
+        first = one.measures[0]
+        replaced = one.unit_factor > 1 and not one.keys and isinstance(first, Measure)
+        alone = first.replacing_sensitivity / (2 * first.row_sensitivity) if replaced else 1.0
+        out.append((named, unit * math.sqrt(law.variance), unit * math.sqrt(2) * len(tables) * alone))
+    return out
+
+
 def _measured(workload: Workload) -> str:
+    if workload.pieces is not None:
+        parted = workload.pieces
+        domain = workload.finest.keys[len(workload.marginals[0][1].keys) - 1 :]
+        along = ", ".join(words(key.expression) for key in domain)
+        matrix = parted.matrix
+        own = f"{matrix.size} piece{'s' * (matrix.size > 1)}"
+        if isinstance(matrix, Pieces) and matrix.rows:
+            own += f" and {len(matrix.rows)} weighted sums of them"
+        if not isinstance(matrix, Pieces):
+            own = f"weighted sums of {own}"
+        return f"{len(workload.tables)} questions along {along}, estimated from {own}, all consistent"
     if workload.series is not None:
         series, axes = workload.series, ks.axes(workload.finest.keys)
         key = words(workload.finest.keys[axes[series.axis][0]].expression)
+        if not isinstance(series.factors, Factors):
+            return f"sums along {key}, estimated from weighted sums of the groups, all consistent"
         apart = " and ".join(f"{apart}" for apart, _ in series.factors.levels)
         return f"sums along {key}, estimated from each group and smooth windows {apart} groups apart, all consistent"
     tables = len(workload.tables)
@@ -213,6 +250,13 @@ def _measured(workload: Workload) -> str:
 
 def _saved(plan: QueryPlan, workload: Workload) -> str:
     listed = []
+    if workload.pieces is not None:
+        found = questions_of(plan, workload)
+        listed = [f"{name} {own:.3g} instead of {apart:.3g}" for name, own, apart in found[:SHOWN_VALUES]]
+        if len(found) > SHOWN_VALUES:
+            rest = [own for _, own, _ in found[SHOWN_VALUES:]]
+            listed.append(f"{len(rest)} more from {min(rest):.3g} to {max(rest):.3g}")
+        return f"standard deviation of the noise, in rows: {'; '.join(listed)}"
     if workload.series is not None:
         for name, own, apart in errors_of(workload.series, workload.finest):
             listed.append(f"{name} {own:.3g} instead of {apart:.3g}")
@@ -224,9 +268,18 @@ def _saved(plan: QueryPlan, workload: Workload) -> str:
 
 
 def _data(plan: QueryPlan, workload: Workload) -> Json:
+    if workload.pieces is not None:
+        questions: list[Json] = [
+            {"rows": name, "standard_deviation": own, "apart": apart}
+            for name, own, apart in questions_of(plan, workload)
+        ]
+        matrix = workload.pieces.matrix
+        return {"pieces": matrix.size, "measured": matrix.nodes, "questions": questions}
     if workload.series is not None:
+        factors = workload.series.factors
         levels: list[Json] = [
-            {"apart": apart, "weight": weight / UNITS} for apart, weight in workload.series.factors.levels
+            {"apart": apart, "weight": weight / UNITS}
+            for apart, weight in (factors.levels if isinstance(factors, Factors) else ())
         ]
         sums: list[Json] = [
             {"sums": name, "standard_deviation": own, "apart": apart}

@@ -23,7 +23,7 @@ from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
 from discreet.sql.lower.key_lists import digest_of
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.plan.drafts.draft import unfilled
-from discreet.sql.plan.plan import PlannedRelease, QueryPlan
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 SALT = 0
@@ -49,11 +49,28 @@ def identity(plan: QueryPlan, dialect: str) -> str:
     for workload in plan.workloads:
         if workload.series is not None:
             own = workload.series
-            state.update(b"series:" + _text((own.sizes, own.axis, own.order, own.factors), named(dialect)))
+            state.update(
+                b"series:" + _text((own.sizes, own.axis, own.order, own.factors.known_as), named(dialect))
+            )
+            state.update(_rhos(workload, named(dialect)))
+            continue
+        if workload.pieces is not None:
+            parted = workload.pieces
+            state.update(
+                b"pieces:" + _text((parted.matrix.known_as, parted.series, parted.of), named(dialect))
+            )
+            state.update(_rhos(workload, named(dialect)))
             continue
         strategy = tuple((keys, marginal.shares) for keys, marginal in workload.marginals)
         state.update(b"marginals:" + _text((workload.sizes, strategy), named(dialect)))
     return state.hexdigest()
+
+
+def _rhos(workload: Workload, dialect: Dialect) -> bytes:
+    """The Gaussian noise of weighted sums; nothing where it is Laplace noise."""
+    ((_, measured),) = workload.marginals
+    squares = tuple(measured.square(measure) for measure in measured.measures)
+    return b"gaussian:" + _text((measured.rhos, squares), dialect) if measured.rhos else b""
 
 
 def _pieces(release: PlannedRelease, dialect: Dialect) -> Iterator[bytes]:

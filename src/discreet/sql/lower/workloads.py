@@ -19,6 +19,7 @@ from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.ranged import Ranged
 
 if TYPE_CHECKING:
@@ -54,6 +55,8 @@ def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> l
     for keys, marginal in workload.marginals:
         if workload.series is not None:
             entries = windows(exact, workload.series)
+        elif workload.pieces is not None:
+            entries = of_pieces(exact, workload.pieces)
         else:
             entries = summed(exact.reshape(*workload.sizes, -1), keys).reshape(marginal.cells, -1)
         for index, part in enumerate(columns(marginal.measures)):
@@ -66,6 +69,12 @@ def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> l
 def windows(table: Integers, series: Ranged) -> Integers:
     """The weighted sums of each series: int64 (groups, integers) -> (others times nodes, integers)."""
     found = np.moveaxis(series.factors.measured(series.in_order(table)), -1, -2)
+    return np.array(found.reshape(-1, table.shape[1]), order="C")
+
+
+def of_pieces(table: Integers, parted: Parted) -> Integers:
+    """The weighted sums of the pieces: int64 (groups, integers) -> (series times nodes, integers)."""
+    found = np.moveaxis(parted.matrix.measured(parted.pieces_of(table)), -1, -2)
     return np.array(found.reshape(-1, table.shape[1]), order="C")
 
 
@@ -114,6 +123,8 @@ def _estimated(
                 workload.series, known[workload.marginals[0][1].name], tables[0], shape
             )
         }
+    if workload.pieces is not None:
+        return _from_pieces(workload.pieces, known[workload.marginals[0][1].name], tables, shape)
     first = tables[0].estimated
     assert isinstance(first, Estimated)
     every = tuple(range(len(workload.sizes)))
@@ -158,6 +169,32 @@ def _from_windows(
     return NoisyIntegers(table, np.asfortranarray(entries), places=places)
 
 
+def _from_pieces(
+    parted: Parted, noisy: NoisyIntegers, tables: Sequence[PlannedRelease], shape: Shape | None
+) -> dict[str, NoisyIntegers]:
+    """The tables of some questions from the noisy sums of their pieces, in whole steps."""
+    matrix, measures = parted.matrix, tables[0].measures
+    nodes = np.moveaxis(noisy.entries.reshape(parted.series, matrix.nodes, -1), -1, -2)
+    pieces, places = nodes, (0,) * len(measures)
+    if matrix.units > 1:
+        law = tables[0].estimated
+        assert isinstance(law, Pieced)
+        places = tuple(law.bits(index) for index in range(len(measures)))
+        found = matrix.estimate(nodes.astype(np.float64))
+        for part, bits in zip(columns(measures), places, strict=True):
+            steps = np.rint(found[:, part] * 2.0**bits)
+            found[:, part] = np.clip(steps, -float(SATURATE), float(SATURATE))
+        pieces = found.astype(np.int64)
+    if shape is not None:
+        pieces = np.moveaxis(shape(measures, np.moveaxis(pieces, -1, -2), places), -1, -2)
+    out = {}
+    for table in tables:
+        own = table.estimated
+        assert isinstance(own, Pieced)
+        out[table.name] = NoisyIntegers(table, np.asfortranarray(own.as_groups(pieces)), places=places)
+    return out
+
+
 def _joint(
     measured: Mapping[Keys, Integers], estimated: Estimated, workload: Workload, places: Sequence[int]
 ) -> Integers:
@@ -189,7 +226,7 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
         return release.recalled.drawn(measure, (draws, release.cells, release.measures[measure].entries))
     estimated = release.estimated
-    if isinstance(estimated, Ranged):
+    if isinstance(estimated, Ranged | Pieced):
         return estimated.again(measure, release.measures[measure].entries, draws, seed)
     assert estimated is not None
     model, entries = estimated.strategy.measured, release.measures[measure].entries

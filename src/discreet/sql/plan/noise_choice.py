@@ -35,8 +35,9 @@ from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import SCALE_BITS, Measure
 from discreet.sql.measures.moments import JointMoments
-from discreet.sql.plan.plan import PlannedRelease
+from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen, measure
+from discreet.sql.plan.workloads.gaussian import Windowed, windowed_of
 
 if TYPE_CHECKING:
     from discreet.accounting.loss import Loss
@@ -78,7 +79,8 @@ def with_gaussian(
     weights: Sequence[Sequence[Fraction]],
     shares: Sequence[Sequence[Fraction]],
     delta: Fraction,
-) -> tuple[list[PlannedRelease], Fraction]:
+    workloads: Sequence[Workload] = (),
+) -> tuple[list[PlannedRelease], tuple[Workload, ...], Fraction]:
     """Give Gaussian noise to the measures that err less with it.
 
     Args:
@@ -87,23 +89,58 @@ def with_gaussian(
         weights: of their sets of alternatives.
         shares: the epsilon of these sets.
         delta: that may be spent.
+        workloads: those of them that are measured together.
 
     Returns:
-        The releases, and the delta that they spend: this one, or 0.
+        The releases, the workloads, and the delta that they spend: this one, or 0.
     """
+    alone = list(releases), tuple(workloads), Fraction(0)
     if not delta or any(release.discovery is not None for release in releases):
-        return list(releases), Fraction(0)
-    sets = sorted(_sets(releases, chosen, weights, shares), key=lambda one: -one.gain)
-    rhos, tight = _best(sets, delta)
+        return alone
+    windowed = windowed_of(workloads, releases)
+    sets = _sets(releases, chosen, weights, shares)
+    for number, one in enumerate(windowed):
+        sets += _sets_of(one, -1 - number, chosen[one.first], weights[one.first])
+    rhos, tight = _best(sorted(sets, key=lambda one: -one.gain), delta)
     if not rhos:
-        return list(releases), Fraction(0)
+        return alone
     out = [
         _noisy(release, one, {at: rho for (number, at), rho in rhos.items() if number == index}, tight)
         for index, (release, one) in enumerate(zip(releases, chosen, strict=True))
     ]
-    parameters = [r.gaussian(at) for r in out for at in range(len(r.measures))]
+    others, measured = list(workloads), []
+    for number, one in enumerate(windowed):
+        own = {at: rho for (place, at), rho in rhos.items() if place == -1 - number}
+        if own:
+            measured.append(_noisy(one.planned, chosen[one.first], own, tight))
+            workload, tables = one.noisy(measured[-1])
+            others[workloads.index(one.workload)] = workload
+            out = [next((t for t in tables if t.name == r.name), r) for r in out]
+    parameters = [r.gaussian(at) for r in (*out, *measured) for at in range(len(r.measures))]
     drawable = all(1 <= one <= 1 << (VARIANCE_BITS + 2) for one in parameters if one is not None)
-    return (out, delta) if drawable else (list(releases), Fraction(0))
+    return (out, tuple(others), delta) if drawable else alone
+
+
+def _sets_of(one: Windowed, place: int, chosen: Chosen, weights: Sequence[Fraction]) -> list[_Set]:
+    """The sets of a workload of weighted sums; none where they gain differently, as all have one noise."""
+    release = one.planned
+    found = []
+    for at in dict.fromkeys(chosen.sets):
+        numbers = [index for index, of in enumerate(chosen.sets) if of == at]
+        moved = [one.moved(release.measures[index]) for index in numbers]
+        found.append(
+            _Set(
+                (place, at),
+                release.shares[numbers[0]],
+                float(weights[at]) ** 3 * len(one.tables),
+                max(own.laplace for own in moved),
+                max(own.gaussian for own in moved),
+                max(own.smoothing for own in moved),
+                len(numbers),
+            )
+        )
+    alike = all(math.isclose(own.gain, found[0].gain) for own in found)
+    return [replace(own, gaussian=own.laplace / found[0].gain) for own in found] if alike else []
 
 
 def _sets(

@@ -24,6 +24,7 @@ from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.recalled import Recalled
 from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.ranged import Ranged
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ class PlannedRelease:
         rhos: for each measure the zCDP of its Gaussian noise, 0 where it has Laplace noise; empty where all have. The
             shares of the measures with Gaussian noise are spent together, with the delta of the plan.
         recalled: how it is made of integers that were released before; None where it is not.
-        times: of weighted sums of groups, how much the weights of one group add up to.
+        times: of weighted sums of groups, how much the sizes of the weights of one group add up to.
+        length: of weighted sums of groups, how much the squares of the weights of one group add up to.
     """
 
     name: str
@@ -153,11 +155,12 @@ class PlannedRelease:
     unit_factor: int
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
-    estimated: Estimated | Ranged | None = None
+    estimated: Estimated | Ranged | Pieced | None = None
     of_several: bool = False
     rhos: tuple[Fraction, ...] = ()
     recalled: Recalled | None = None
     times: int = 1
+    length: int = 1
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
@@ -165,7 +168,7 @@ class PlannedRelease:
         return tuple(columns(self.measures))
 
     @property
-    def law(self) -> Estimated | Ranged | Recalled | None:
+    def law(self) -> Estimated | Ranged | Pieced | Recalled | None:
         """The law of the noise of an integer, where it is another one than that of a release by itself."""
         return self.recalled if self.recalled is not None else self.estimated
 
@@ -214,11 +217,14 @@ class PlannedRelease:
         without negative integers are then no further apart than if they were at right angles, others twice as far;
         so are counts of values with so many rows, as a row that is taken away may add to them.
         """
-        assert self.times == 1
-        moved = self.parts[measure.part].square * measure.row_sensitivity**2
+        part = self.parts[measure.part]
+        square = (
+            part.square if self.times == 1 else part.cap**2
+        )  # different weighted sums hold the same groups
+        moved = square * self.length * measure.row_sensitivity**2
         if self.unit_factor > 1:
             sized = isinstance(measure, Measure) and measure.sizes is not None
-            moved *= 4 if measure.degree < 0 or sized else 2
+            moved *= 4 if measure.degree < 0 or sized or self.times > 1 else 2
         return min(moved, self.sensitivity(measure) ** 2)
 
     def gaussian(self, measure: int) -> Fraction | None:
@@ -267,10 +273,11 @@ class Workload:
         finest: by all of their keys; the engine counts its integers, which are nowhere shown and get no noise.
         sizes: the number of values of each of its axes, as `workloads.axes` says.
         marginals: measured ones: sums of these integers over some keys, by the numbers of the axes that are left; of
-            a series the one release of all its windows.
+            a series the one release of all its windows, and of pieces likewise.
         tables: the names of the releases that are estimated from the marginals.
         closed: whether a row is in all tables or in none; else its place may be missing in some of them.
-        series: how its one table is made of sums over windows of ordered groups; None where it has marginals.
+        series: how its one table is made of sums over windows of ordered groups; None where it is not.
+        pieces: which values make up the pieces that its tables are sums of; None where they are not.
     """
 
     finest: PlannedRelease
@@ -279,6 +286,7 @@ class Workload:
     tables: tuple[str, ...]
     closed: bool
     series: Ranged | None = None
+    pieces: Parted | None = None
 
 
 @dataclass(frozen=True)

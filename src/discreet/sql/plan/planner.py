@@ -26,11 +26,12 @@ from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.noise_choice import with_gaussian
-from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan
+from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement, with_limits
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
+from discreet.sql.plan.workloads.ranges import Asked, ranges_of
 from discreet.sql.plan.workloads.series import series_of
 from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.plan.workloads.windows import families_of
@@ -189,11 +190,16 @@ def _released(
         return _release(release, chosen[index], own, unit_factor, limits, delta / max(finding, 1))
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
-    workloads = []
+    found: list[Workload] = []
+    for workload, tables in ranges_of(Asked(unplanned, chosen, releases, shares, build), weights):
+        found.append(workload)
+        for index, table in tables.items():
+            releases[index] = table
     for group in groups_of(unplanned, chosen, weights):
-        joined = together(group, unplanned, releases, shares, build)
+        alone = [index for index in group if releases[index].estimated is None]
+        joined = together(alone, unplanned, releases, shares, build) if len(alone) > 1 else None
         if joined is not None:
-            workloads.append(joined[0])
+            found.append(joined[0])
             for index, table in joined[1].items():
                 releases[index] = table
     for index, post in enumerate(posts):
@@ -204,12 +210,12 @@ def _released(
                 partial(build, one, index),
             )  # fmt: skip
             if series is not None:
-                workloads.append(series[0])
+                found.append(series[0])
                 releases[index] = series[1]
-    spent = Fraction(0)
+    workloads, spent = tuple(found), Fraction(0)
     if gaussian:
-        releases, spent = with_gaussian(releases, chosen, weights, shares, delta)
-    return tuple(releases), tuple(workloads), spent
+        releases, workloads, spent = with_gaussian(releases, chosen, weights, shares, delta, workloads)
+    return tuple(releases), workloads, spent
 
 
 def _emphasise(

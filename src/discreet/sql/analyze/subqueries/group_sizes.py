@@ -23,8 +23,8 @@ from discreet.sql.syntax.parse import output_name
 OF_GROUPS = frozenset({"expressions", "from_", "where", "with_"})
 OF_ROWS = frozenset({"expressions", "from_", "joins", "where", "group", "having"})
 SMALL = 10
-"""Whether groups have more rows than so many, or fewer, is seen in the engine, where they are public, too: noise that
-is as large as they are says little of it, and public groups without rows would count as small ones."""
+"""Whether groups have more rows than so many, or fewer, is seen in the engine even where they are public: noise as
+large as such groups says little of them, and public groups without rows would count as small ones."""
 TURNED = {exp.EQ: exp.EQ, exp.LT: exp.GT, exp.LTE: exp.GTE, exp.GT: exp.LT, exp.GTE: exp.LTE}
 """Comparisons, and the same with their sides exchanged."""
 

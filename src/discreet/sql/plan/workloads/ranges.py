@@ -1,0 +1,342 @@
+"""Questions of the same rows but for conditions on public keys, such as ranges of days, measured together.
+
+Each group of each question is a set of values of the keys (`places`). The values that are in the same of these sets are
+one piece; the pieces are measured, and sums of them, such that the questions have the least error
+(`planning.ranges.pieces`), and every answer is a sum of the estimates of its pieces. So ranges that are parts of
+another add up to it.
+
+Privacy: the integers of the finest grouping, by all keys, are moved by one neighbour step as those of any release. The
+measured sums are a matrix of non-negative integers times them, whose columns add up to S, so they are moved by at most
+S times as much in L1 (`PlannedRelease.times`), and get noise of that scale. The estimates are post-processing. The
+texts and the policy alone decide which pieces there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from discreet.engines.schema import Type
+from discreet.planning.ranges.pieces import MOST_PIECES, MOST_SUMS, of_table, pieces
+from discreet.sql import functions as fn
+from discreet.sql.algebra import keys as ks
+from discreet.sql.algebra.public_groups import public_groups
+from discreet.sql.algebra.relation import Relation, Select
+from discreet.sql.algebra.released import released_tables
+from discreet.sql.analyze.release_scope import UnplannedRelease
+from discreet.sql.expressions.expression import Column, Expression, Literal, leaves
+from discreet.sql.expressions.span import Span, Value
+from discreet.sql.functions.apply import among
+from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.plan.plan import PlannedRelease, Workload
+from discreet.sql.plan.strategies import Chosen
+from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, listed
+from discreet.sql.plan.workloads.pieced import Parted, Pieced
+from discreet.sql.plan.workloads.places import base_of, places
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    Integers = NDArray[np.int64]
+
+MOST_CELLS = 1 << 17
+"""The most combinations of the keys, which are looked at one by one."""
+ALONE = 2 * 1.02
+"""The variance of a table by itself at the whole epsilon, with as much more as weights in whole units take."""
+ADDED_UP = frozenset({"rows", "pairs"})
+"""Choices whose integers of a sum of groups are the sums of theirs."""
+Build = Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The releases of some questions.
+
+    Attributes:
+        unplanned: before their measures are chosen.
+        chosen: their measures.
+        releases: as they would be measured by themselves.
+        shares: the epsilon of their sets of alternatives.
+        build: plans a release; its number says which measures it has.
+    """
+
+    unplanned: Sequence[UnplannedRelease]
+    chosen: Sequence[Chosen]
+    releases: Sequence[PlannedRelease]
+    shares: Sequence[tuple[Fraction, ...]]
+    build: Build
+
+    def conditions(self, index: int) -> list[Expression]:
+        """The last conditions of a release."""
+        return base_of(self.unplanned[index].rows.relation)[1]
+
+
+def ranges_of(
+    asked: Asked, weights: Sequence[Sequence[Fraction]]
+) -> Iterator[tuple[Workload, dict[int, PlannedRelease]]]:
+    """The workloads of the releases that differ in conditions on public keys, and their tables by number."""
+    for group in _alike(asked, weights):
+        found = _measured(asked, group)
+        if found is not None:
+            yield found
+            continue
+        classes: dict[frozenset[str], list[int]] = {}
+        for index in group:
+            own = frozenset(column.name for column in _columns(asked, group, index, ()))
+            classes.setdefault(own, []).append(index)
+        for numbers in classes.values():
+            found = _measured(asked, numbers) if len(numbers) < len(group) else None
+            if found is not None:
+                yield found
+
+
+def _alike(asked: Asked, weights: Sequence[Sequence[Fraction]]) -> list[list[int]]:
+    """The numbers of releases of the same rows but for their conditions, with the same measures."""
+    if released_tables(release.rows.relation for release in asked.unplanned):
+        return []  # a release that waits for another one has its numbers by itself
+    found: list[list[int]] = []
+    for index, (one, chosen) in enumerate(zip(asked.unplanned, asked.chosen, strict=True)):
+        if not _may(one, chosen, asked.releases[index]):
+            continue
+        for group in found:
+            other = group[0]
+            if (
+                _rows(asked.unplanned[other]) == _rows(one)
+                and (asked.chosen[other].choices, asked.chosen[other].sets) == (chosen.choices, chosen.sets)
+                and weights[other] == weights[index]
+            ):
+                group.append(index)
+                break
+        else:
+            found.append([index])
+    return [group for group in found if len(group) > 1 and _differ(asked, group)]
+
+
+def _may(one: UnplannedRelease, chosen: Chosen, release: PlannedRelease) -> bool:
+    return (
+        not one.unknown
+        and not one.grouping_sets
+        and one.rows.fixed
+        and all(choice.counts in ADDED_UP for choice in chosen.choices)
+        and not any(isinstance(measure, AllRows) for measure in release.measures)
+        and all(key.block is None for key in one.keys)
+    )
+
+
+def _rows(one: UnplannedRelease) -> tuple[object, ...]:
+    rows = one.rows
+    return base_of(rows.relation)[0], rows.per_unit, rows.max_rows, rows.fixed
+
+
+def _differ(asked: Asked, group: Sequence[int]) -> bool:
+    """Whether some conditions are not those of all."""
+    first = asked.conditions(group[0])
+    return any(not _same(first, asked.conditions(index)) for index in group[1:])
+
+
+def _same(one: Sequence[Expression], other: Sequence[Expression]) -> bool:
+    return all(a in other for a in one) and all(b in one for b in other)
+
+
+def _common(asked: Asked, group: Sequence[int]) -> list[Expression]:
+    """The conditions of all releases of a group."""
+    first, *others = (asked.conditions(index) for index in group)
+    return [one for one in first if all(one in own for own in others)]
+
+
+def _measured(asked: Asked, group: Sequence[int]) -> tuple[Workload, dict[int, PlannedRelease]] | None:
+    """The workload of a group and its tables; None where they are not sums of few pieces."""
+    if len(group) < 2 or not _differ(asked, group):
+        return None
+    shared, columns = _keys(asked, group)
+    found = public_groups(_rows_of(asked, group), columns)
+    values = {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
+    public = [
+        index for index in group if all(column in values for column in _columns(asked, group, index, shared))
+    ]
+    if len(public) < len(group):
+        return _measured(asked, public)
+    domain = [_closed(column, own) for column, own in values.items()]
+    shown = (*shared, *(ks.Key(column, key.values) for column, key in zip(values, domain, strict=True)))
+    if not 0 < math.prod(len(key.values) for key in shown) <= MOST_CELLS:
+        return None
+    one = asked.unplanned[group[0]]
+    rows = replace(one.rows, relation=_rows_of(asked, group))
+    unplanned = replace(one, rows=rows, keys=(*shared, *domain))
+    plain = replace(asked.build(unplanned, group[0], asked.shares[group[0]]), keys=shown)
+    every = frozenset(column for column, key in zip(values, domain, strict=True) if key.expression != column)
+    others = len(shared)
+    series = math.prod(len(key.values) for key in unplanned.keys[:others])
+    known = {index: _placed(asked.releases[index], plain, every) for index in group}
+    kept = [index for index in group if known[index] is not None]
+    if len(kept) < len(group):
+        return _measured(asked, kept)
+    placed = [own.reshape(series, -1) for own in known.values() if own is not None]
+    of, first = _pieces(placed)
+    if len(first) > MOST_PIECES:
+        return None
+    tables = tuple(_sums(own[:, first]) for own in placed)
+    if sum(map(len, tables)) > MOST_SUMS:
+        return None
+    alone = _alone([asked.releases[index] for index in group], plain)
+    matrix = pieces(len(first), tables, alone)
+    least = ALONE * (alone * len(group)) ** 2
+    if any(matrix.of_sums(of_table(matrix.size, table)).mean() > least for table in tables):
+        return None
+    parted = Parted(matrix, series, tuple(of.tolist()))
+    return _planned(asked, group, unplanned, others, (parted, [own[:, first] for own in placed]))
+
+
+def _keys(asked: Asked, group: Sequence[int]) -> tuple[list[ks.Key], list[Column]]:
+    """The keys that all releases of a group have in common, and the columns in which they differ."""
+    common = _common(asked, group)
+    keys = [asked.unplanned[index].keys for index in group]
+    read = {
+        column
+        for index in group
+        for condition in asked.conditions(index)
+        if condition not in common
+        for column in leaves(condition)
+    }
+    shared = [
+        key for key in keys[0] if all(key in own for own in keys) and read.isdisjoint(leaves(key.expression))
+    ]
+    columns = {column for index in group for column in _columns(asked, group, index, shared)}
+    if any(column in columns for key in shared for column in leaves(key.expression)):
+        shared = []
+        columns = {column for index in group for column in _columns(asked, group, index, shared)}
+    return shared, sorted(columns, key=lambda column: column.name)
+
+
+def _columns(asked: Asked, group: Sequence[int], index: int, shared: Sequence[ks.Key]) -> set[Column]:
+    """The columns in which a release differs from others."""
+    common = _common(asked, group)
+    own = [condition for condition in asked.conditions(index) if condition not in common]
+    keys = [key.expression for key in asked.unplanned[index].keys if key not in shared]
+    return {column for one in (*own, *keys) for column in leaves(one)}
+
+
+def _rows_of(asked: Asked, group: Sequence[int]) -> Relation:
+    """The rows that the releases of a group have in common."""
+    base = base_of(asked.unplanned[group[0]].rows.relation)[0]
+    return _where(base, _common(asked, group))
+
+
+def _closed(column: Column, values: tuple[Value | None, ...]) -> ks.Key:
+    """A key with the values of a column and NULL, which stands for rows of no listed value, too."""
+    if None in values or not (column.span.nullable or listed(column)):
+        return ks.Key(column, values)
+    if not listed(column):
+        return ks.Key(column, (*values, None))
+    if len(values) > MOST_LISTED or column.type not in LITERAL:
+        return ks.Key(column, values)
+    known: list[Expression] = [Literal(value, column.type) for value in values]
+    own = fn.case([(among(column, known), column)], Literal(None, column.type))
+    return ks.Key(own, (*values, None))
+
+
+def _where(relation: Relation, conditions: Iterable[Expression]) -> Relation:
+    """The rows that meet some conditions."""
+    met: Expression | None = None
+    for one in conditions:
+        met = one if met is None else fn.call("and", met, one)
+    return relation if met is None else Select(relation, None, met)
+
+
+def _alone(releases: Sequence[PlannedRelease], finest: PlannedRelease) -> float:
+    """How much less a neighbour moves a release by itself than groups, as where a row is replaced within one group."""
+    return min(
+        release.sensitivity(measure) / finest.sensitivity(other)
+        for release in releases
+        for measure, other in zip(release.measures, finest.measures, strict=True)
+    )
+
+
+def _placed(release: PlannedRelease, finest: PlannedRelease, every: frozenset[Expression]) -> Integers | None:
+    """The group of a release that each group of the finest one belongs to; None where it is not made of them.
+
+    A group without any, such as of an empty range, would have no noise: its release is measured by itself.
+    """
+    out: Integers | None = None
+    for measure, other in zip(release.measures, finest.measures, strict=True):
+        part, before = release.parts[measure.part], finest.parts[other.part]
+        if part.drops_in_groups or before.drops_in_groups or part.cap != before.cap:
+            return None
+        found = places(release, part, finest, before, every)
+        if found is None or (out is not None and not np.array_equal(out, found[0])):
+            return None
+        out = found[0]
+    if out is None or len(np.unique(out[out >= 0])) < max(1, release.cells):
+        return None
+    return out
+
+
+def _pieces(placed: Sequence[Integers]) -> tuple[Integers, Integers]:
+    """The piece of each combination of the differing keys, or -1, and the first combination of each piece."""
+    every = np.concatenate(placed)
+    used = np.flatnonzero((every >= 0).any(axis=0))
+    _, first, piece = np.unique(every[:, used], axis=1, return_index=True, return_inverse=True)
+    order = np.argsort(np.argsort(first))  # the pieces in the order of the values
+    of = np.full(every.shape[1], -1, np.int64)
+    of[used] = order[piece.reshape(-1)]
+    return of, used[np.sort(first)]
+
+
+def _sums(place: Integers) -> tuple[tuple[int, ...], ...]:
+    """The sums of pieces that the groups of a table are: each kind once for all series."""
+    kinds = {
+        tuple(np.flatnonzero(own == group).tolist())
+        for own in place
+        for group in np.unique(own[own >= 0]).tolist()
+    }
+    return tuple(sorted(kinds))
+
+
+def _planned(
+    asked: Asked,
+    group: Sequence[int],
+    unplanned: UnplannedRelease,
+    others: int,
+    how: tuple[Parted, list[Integers]],
+) -> tuple[Workload, dict[int, PlannedRelease]]:
+    """The workload and its tables, once the pieces are known."""
+    parted, placed = how
+    units = parted.matrix.units
+    whole = tuple(
+        sum(parts, Fraction(0)) for parts in zip(*(asked.shares[index] for index in group), strict=True)
+    )
+    # The grid has room for the noise of all units.
+    finest = asked.build(unplanned, group[0], tuple(share / units for share in whole))
+    finest = replace(finest, shares=tuple(share * units for share in finest.shares))
+    scales = tuple(finest.scale(index) for index in range(len(finest.measures)))
+    node = ks.Key(Column("piece", Type.INTEGER, Span()), tuple(range(parted.matrix.nodes)))
+    measured = replace(
+        finest,
+        name=f"{finest.name} pieces",
+        keys=(*finest.keys[:others], node),
+        times=units,
+        of_several=True,
+    )
+    tables = {}
+    for index, own in zip(group, placed, strict=True):
+        release = asked.releases[index]
+        law = Pieced(parted, tuple(own.reshape(-1).tolist()), release.cells, scales)
+        inexact = any(law.bits(at) for at in range(len(scales)))
+        tables[index] = replace(
+            release,
+            measures=finest.measures,
+            shares=finest.shares,
+            aggregates=tuple(
+                replace(one, whole=one.whole and not inexact, counts=one.whole) for one in release.aggregates
+            ),
+            estimated=law,
+            of_several=True,
+        )
+    names = tuple(asked.releases[index].name for index in group)
+    sizes = tuple(len(key.values) for key in finest.keys)
+    return Workload(finest, sizes, (((), measured),), names, False, pieces=parted), tables
