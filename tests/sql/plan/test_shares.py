@@ -34,7 +34,7 @@ def test_shares_sum_to_epsilon_exactly(columns: str) -> None:
 def test_like_columns_get_like_shares() -> None:
     assert planned("SELECT AVG(a), AVG(b) FROM data")[0].shares == (EPSILON / 2, EPSILON / 2)
     assert planned("SELECT SUM(a), SUM(b) FROM data")[0].shares == (EPSILON / 2, EPSILON / 2)
-    two = planned("SELECT (SELECT COUNT(*) FROM data) - (SELECT COUNT(*) FROM data WHERE a > 3) AS d")
+    two = planned("SELECT (SELECT COUNT(*) FROM data) - (SELECT COUNT(*) FROM data WHERE a > b) AS d")
     assert [r.shares for r in two] == [(EPSILON / 2,), (EPSILON / 2,)]
 
 
