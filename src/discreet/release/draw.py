@@ -32,12 +32,15 @@ class Use:
         alternatives: uses of one name here are alternatives, and cost together as much as the one that costs most. The
             producer answers for the premise: over all of them, the parts that a neighbour step moves of each
             sensitivity add up to at most one, as where each row counts in one of them. Empty for a use by itself.
+        person: the class of people whose values alone it makes noisy, where people allow different epsilons; empty for
+            everybody. The producer answers for it that a person is of one class.
     """
 
     mechanism: Mechanism
     neighbours: Neighbours
     values: int | None
     alternatives: str = ""
+    person: str = ""
 
 
 class Draw:
