@@ -39,7 +39,9 @@ def _shares(value: object) -> dict[str, Fraction]:
     for name, share in found.items():
         if not LEAST <= share <= 1:
             raise wrong(
-                "A share is at least 0.000001 and at most 1.", "Give the part of epsilon that the class allows.", name
+                "A share is at least 0.000001 and at most 1.",
+                "Give the part of epsilon that the class allows.",
+                name,
             )
         if not name.isprintable() or not name:
             raise wrong("A class has a character in its name that is not shown.", "Write the name plainly.")
@@ -99,7 +101,13 @@ def faults(tables: Mapping[str, TablePolicy], neighbours: str, budget: Budget) -
         return []
     key = f"tables.{named[-1]}.personal"
     if len(named) > 1:
-        return [(key, "Two tables name classes of people.", "Let one table name them: its classes hold everywhere.")]
+        return [
+            (
+                key,
+                "Two tables name classes of people.",
+                "Let one table name them: its classes hold everywhere.",
+            )
+        ]
     (name,) = named
     problems = []
     if tables[name].public:
@@ -119,5 +127,7 @@ def faults(tables: Mapping[str, TablePolicy], neighbours: str, budget: Budget) -
     own = next((one for given, one in tables[name].columns.items() if given.lower() == column), None)
     if own is not None and own.bounds is not None:
         cause = "A class outside the bounds would be clamped to another one."
-        problems.append((f"tables.{name}.columns.{column}.bounds", cause, "Remove the bounds of this column."))
+        problems.append(
+            (f"tables.{name}.columns.{column}.bounds", cause, "Remove the bounds of this column.")
+        )
     return problems

@@ -162,7 +162,9 @@ def see_shares(plan: ReleasePlan[Noisy, Answer], shares: Mapping[str, Fraction])
     for name, share in shares.items():
         own = {key: use for key, use in plan.uses.items() if use.person == name}
         if own and loss_of(event_of(own)).epsilon > share * plan.loss.epsilon:
-            raise QueryRefused("The noise of this question costs a class of people more than they allow.", REPORT)
+            raise QueryRefused(
+                "The noise of this question costs a class of people more than they allow.", REPORT
+            )
 
 
 def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:

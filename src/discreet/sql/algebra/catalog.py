@@ -183,7 +183,9 @@ class Catalog:
             unit = _one(declared.privacy_unit or "", schema) if own else None
             rules = {_one(c, schema): rule for c, rule in declared.columns.items()}
             if declared.personal is not None:
-                rules = _with_classes(rules, schema[_one(declared.personal.column, schema)], declared.personal)
+                rules = _with_classes(
+                    rules, schema[_one(declared.personal.column, schema)], declared.personal
+                )
             steps = {_one(c, schema) for c in declared.through or {}} | _keys_of(name, policy, schema)
             columns = {
                 column.name.lower(): _column(name, column, rules.get(key), key == unit, folded)

@@ -95,7 +95,9 @@ class Classes:
         facts = [holds(condition) for condition in conditions]
         if argument is not None:
             facts.append(present(argument))
-        return tuple(not any(exclude(fact, self._is(number)) for fact in facts) for number in range(len(self.names)))
+        return tuple(
+            not any(exclude(fact, self._is(number)) for fact in facts) for number in range(len(self.names))
+        )
 
     def _is(self, number: int) -> Alternatives:
         return holds(_sure("eq", self.named, self.value(number)))

@@ -16,7 +16,7 @@ from discreet.sql.algebra.relation import scans
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
-from discreet.sql.lower.run import queries_by_class
+from discreet.sql.lower.people.by_class import queries_by_class
 from discreet.sql.lower.uses import near_leaves_of
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.unknown_groups import imagined

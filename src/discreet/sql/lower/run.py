@@ -20,14 +20,12 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
-from discreet.sql.lower.uses import drawn, near_leaves_of, use_of, use_of_class
+from discreet.sql.lower.uses import drawn, near_leaves_of, use_of
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.near_leaves import NearLeaves
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.people.by_class import ANY, ByClass
-from discreet.sql.plan.people.planned import of_class
 from discreet.sql.plan.plan import Aggregate, PlannedRelease
 
 if TYPE_CHECKING:
@@ -206,7 +204,7 @@ def exact_integers(
         ):
             continue
         for index, result in enumerate(_results(release, number, engine, salt, portable, given)):
-            _put(out, release, number, result, more=index > 0)
+            put(out, release, number, result, more=index > 0)
     for number in known:
         out[:, places[number]] = 0
     return out
@@ -242,7 +240,7 @@ def exact_counts(
     Privacy: as for `exact_integers`; one row counts in one leaf.
     """
     near = near_leaves_of(release, measure.part)
-    if near is not None and release.cells and _slices(release, measure.part, engine) == 1:
+    if near is not None and release.cells and slices_of(release, measure.part, engine) == 1:
         (result,) = _results(release, measure.part, engine, salt, given=given, near=near)
         leaf, count, width = (arrow.numbers(result.column(name)) for name in ("leaf", "m0", "wide"))
         rest = partial(_counts_by_leaf, release, measure, engine, salt, given)
@@ -265,64 +263,6 @@ def _counts_by_leaf(
     return SparseCounts.of(release.cells, measure.grid.levels, *columns_)
 
 
-def noisy_by_class(
-    release: PlannedRelease, people: ByClass, engine: Engine, salt: int, draw: Draw, given: Mapping[str, pa.Table]
-) -> NoisyIntegers:
-    """The integers of each class of people with noise of their own, added up over the classes.
-
-    Privacy: each person has the part of `release.epsilon` that their class allows, as `plan.people.by_class` says; the
-    sums are post-processing. Every class gets its noise, also where its integers are shown nowhere.
-    """
-    exact = exact_by_class(release, people, engine, salt, given)
-    groups = people.of_groups(release.keys, release.cells)
-    out = np.zeros_like(exact[0])
-    for index, part in enumerate(columns(release.measures)):
-        for number, name in enumerate(people.classes.names):
-            noisy = draw(use_of_class(release, index, name), exact[number][:, part])
-            inside = [group for group in {ANY, *range(len(exact))} if number in people.shown(index, group)]
-            at = np.isin(groups, inside)
-            # All are within 2^62 then, and with one less the sum of two does not wrap.
-            found = np.clip(noisy[at], -SATURATE, SATURATE - 1) + np.clip(out[at, part], -SATURATE, SATURATE - 1)
-            out[at, part] = np.clip(found, -SATURATE, SATURATE)
-    return NoisyIntegers(release, out)
-
-
-def exact_by_class(
-    release: PlannedRelease, people: ByClass, engine: Engine, salt: int, given: Mapping[str, pa.Table] = NO_TABLES
-) -> list[Integers]:
-    """The integers of each class of people before any noise. Never shown, logged or raised.
-
-    All classes are counted by one statement, which sees the data at one moment: nobody is of two classes in it.
-
-    Privacy: as for `exact_integers`, and a unit moves those of its own class alone.
-    """
-    shape = release.cells, sum(measure.entries for measure in release.measures)
-    out = [np.zeros(shape, dtype=np.int64, order="F") for _ in people.classes.names]
-    for part in range(len(release.parts)):
-        for index, (sql, tables) in enumerate(queries_by_class(release, people, part, engine.dialect, salt,
-                                                               _slices(release, part, engine))):  # fmt: skip
-            tables = filled(tables, release.parts[part].rows.relation, given)
-            found = engine.integers(sql, tables)
-            of = arrow.numbers(found.column("person"))
-            for number, own in enumerate(out):
-                _put(own, release, part, found.take(np.flatnonzero(of == number)), more=index > 0)
-    return out
-
-
-def queries_by_class(
-    release: PlannedRelease, people: ByClass, number: int, dialect: str, salt: int, slices: int = 1
-) -> Iterator[tuple[str, dict[str, pa.Table]]]:
-    """The query of a part that counts its classes of people, in a column `person`, for each slice of the units."""
-    read = {one for index, m in enumerate(release.measures) if m.part == number for one in people.shown(index)}
-    for index in range(slices):
-        texts, tables = [], {}
-        for one in sorted(read):
-            made = compile_part(of_class(release, one), number, dialect, salt, units=Units(index, slices))
-            texts.append(f"SELECT CAST({one} AS BIGINT) AS person, c{one}.* FROM ({made.sql}) AS c{one}")
-            tables.update(made.tables)
-        yield " UNION ALL ".join(texts), tables
-
-
 def _results(
     release: PlannedRelease,
     number: int,
@@ -333,14 +273,14 @@ def _results(
     near: NearLeaves | None = None,
 ) -> Iterator[pa.Table]:
     """The integers of a part from the engine, for one slice of the units after the other."""
-    slices = _slices(release, number, engine)
+    slices = slices_of(release, number, engine)
     for index in range(slices):
         compiled = compile_part(release, number, engine.dialect, salt, portable, Units(index, slices), near)
         tables = filled(compiled.tables, release.parts[number].rows.relation, given)
         yield engine.integers(compiled.sql, tables)
 
 
-def _slices(release: PlannedRelease, number: int, engine: Engine) -> int:
+def slices_of(release: PlannedRelease, number: int, engine: Engine) -> int:
     """In how many slices of the units a part is counted."""
     return getattr(engine, "slices", 1) if adds_up(release, number) else 1
 
@@ -351,7 +291,7 @@ def _by_leaf(result: pa.Table) -> tuple[Integers, Integers, Integers]:
     return cell, leaf, count
 
 
-def _put(out: Integers, release: PlannedRelease, number: int, result: pa.Table, more: bool) -> None:
+def put(out: Integers, release: PlannedRelease, number: int, result: pa.Table, more: bool) -> None:
     """Put the counts of the engine for a part in its place, or add its counts of one more slice of the units.
 
     Privacy: a unit is in one slice, whose integers it moves by as much as it would move those of all units; adding and
@@ -398,8 +338,6 @@ def run_release(
     Raises:
         EngineError: the engine failed; the charge stays.
     """
-    if release.people is not None:
-        return noisy_by_class(release, release.people, engine, salt, draw, given)
     known, units = None, np.empty(0, np.int64)
     if release.discovery is not None:
         known = release.discovery.measure

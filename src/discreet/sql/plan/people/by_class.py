@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Floats = NDArray[np.float64]
+
 ANY = -1
 """In the place of a class: a group that may hold people of each."""
 
@@ -86,3 +88,19 @@ class ByClass:
     def narrowed(self, group: int) -> ByClass:
         """The same for the groups of one class."""
         return replace(self, only=group)
+
+    def drawn(self, measure: int, shape: tuple[int, ...], groups: NDArray[np.intp]) -> Floats:
+        """Noise of the integers of some groups, drawn anew: float64 array (draws, groups, integers).
+
+        This simulates; it protects nothing.
+
+        Args:
+            measure: its number.
+            shape: of the array.
+            groups: the class of each group.
+        """
+        out = np.empty(shape)
+        for group in np.unique(groups).tolist():
+            at = groups == group
+            out[:, at] = self.narrowed(group).law.drawn(measure, (shape[0], int(at.sum()), *shape[2:]))
+        return out

@@ -51,7 +51,9 @@ def for_people(plan: QueryPlan, catalog: Catalog) -> QueryPlan:
             "Ask for each table in a question of its own; or for the finest, and add its groups up.",
         )
     if plan.gaussian:
-        raise QueryRefused("Gaussian noise is not made for people who allow different epsilons.", "Leave out delta.")
+        raise QueryRefused(
+            "Gaussian noise is not made for people who allow different epsilons.", "Leave out delta."
+        )
     return replace(plan, releases=tuple(_by_class(release, classes) for release in plan.releases))
 
 
@@ -65,9 +67,14 @@ def _by_class(release: PlannedRelease, classes: Classes) -> PlannedRelease:
         raise QueryRefused("This is not measured for people who allow different epsilons.", ASK)
     for measure in release.measures:
         sums = isinstance(measure, JointMoments) or (type(measure) is Measure and not measure.distinct)
-        if not sums or isinstance(measure, AllRows) or (isinstance(measure, Measure) and measure.sizes is not None):
+        if (
+            not sums
+            or isinstance(measure, AllRows)
+            or (isinstance(measure, Measure) and measure.sizes is not None)
+        ):
             raise QueryRefused(
-                f"People allow different epsilons, and {measure.name} do not add up over the classes of people.", ASK
+                f"People allow different epsilons, and {measure.name} do not add up over the classes of people.",
+                ASK,
             )
     for part in release.parts:
         _see_people(part, classes)
