@@ -138,8 +138,9 @@ def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> Event:
 def see_shares(plan: ReleasePlan[Noisy, Answer], shares: Mapping[str, Fraction]) -> None:
     """See that a plan takes no more from a person than their class allows.
 
-    Privacy: a person of a class is moved by the uses of that class alone, and the loss of these together is at most the
-    part of the plan's that the class allows. So it is for a sum of questions, as the parts are the same for each.
+    Privacy: a person of a class is moved by the uses of that class, and by those of samples, which keep them so seldom
+    that they lose their part of its epsilon (Jorgensen, Yu and Cormode 2015). All of these together are at most the
+    part of the plan's loss that the class allows. So it is for a sum of questions, as the parts are the same for each.
 
     Args:
         plan: with the loss that was promised.
@@ -148,20 +149,29 @@ def see_shares(plan: ReleasePlan[Noisy, Answer], shares: Mapping[str, Fraction])
     Raises:
         QueryRefused: a use is for everybody where people allow different epsilons, or is too dear for a class.
     """
+    from discreet.accounting.personal import keep_probability
     from discreet.accounting.pricing import loss_of
 
     if not shares:
-        if any(use.person for use in plan.uses.values()):
+        if any(use.person or use.kept is not None for use in plan.uses.values()):
             raise QueryRefused("The policy has no classes of people for this question.", REPORT)
         return
-    if any(use.person not in shares for use in plan.uses.values()) or plan.loss.delta:
+    sampled = {key: use for key, use in plan.uses.items() if use.kept is not None}
+    if plan.loss.delta or any(
+        key not in sampled and use.person not in shares for key, use in plan.uses.items()
+    ):
         raise QueryRefused(
             "People allow different epsilons, and this would cost everybody the same.",
-            "Ask in SQL for counts, sums and averages by public keys, which are answered for each class by itself.",
+            "Ask in SQL for counts, sums, averages and quantiles by public keys.",
         )
+    by_coin = [(loss_of(event_of({key: use})).epsilon, use.kept or {}) for key, use in sampled.items()]
     for name, share in shares.items():
         own = {key: use for key, use in plan.uses.items() if use.person == name}
-        if own and loss_of(event_of(own)).epsilon > share * plan.loss.epsilon:
+        lost = loss_of(event_of(own)).epsilon if own else Fraction(0)
+        lost += sum((share * epsilon for epsilon, _ in by_coin), Fraction(0))
+        # A coin that keeps a person as often as this makes their part of the epsilon of those who are kept.
+        often = any(keep[name] > keep_probability(share * epsilon, epsilon) for epsilon, keep in by_coin)
+        if often or lost > share * plan.loss.epsilon:
             raise QueryRefused(
                 "The noise of this question costs a class of people more than they allow.", REPORT
             )

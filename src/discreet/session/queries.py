@@ -116,13 +116,12 @@ class Queries:
         asked = question.epsilon * (1 - question.diagnose)
         return self._see_drawn(
             question.epsilon,
-            lambda: self._diagnosed(
-                for_people(make_plan(
-                    question.text, self.catalog, asked, question.limits, question.delta, question.split, self._known,
-                    question.intervals, self._gaussian, not question.apart and self.catalog.personal is None,
-                ), self.catalog).shaped(question.shaping),
+            lambda: for_people(self._diagnosed(
+                make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
+                          self._known, question.intervals, self._gaussian,
+                          not question.apart and self.catalog.personal is None).shaped(question.shaping),
                 question.epsilon - asked,
-            ),
+            ), self.catalog, self.engine.dialect),
             lambda plan: plan.whole,
         )  # fmt: skip
 

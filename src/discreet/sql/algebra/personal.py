@@ -12,16 +12,17 @@ elsewhere. Nothing here can fail over a row.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.engines.schema import Type
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.catalog import Catalog, PrivateTable
+from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
 from discreet.sql.algebra.disjoint import Alternatives, exclude, holds, present
 from discreet.sql.algebra.relation import Relation
-from discreet.sql.expressions.expression import Column, Expression, Literal
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
+from discreet.sql.expressions.span import BOOLEANS, Span
 from discreet.sql.functions import call
 from discreet.sql.functions.apply import among, variadic
 
@@ -70,6 +71,29 @@ class Classes:
     def rows(self, relation: Relation, number: int) -> Relation:
         """The same relation over the rows of one class."""
         return over_scans(relation, lambda scan: self._of_class(scan, number))
+
+    def sample(self, relation: Relation, coins: Sequence[str]) -> Relation:
+        """The same relation over the units that a coin of each class keeps.
+
+        Args:
+            relation: the rows.
+            coins: by class, a condition in SQL on the unit, {0}; empty where everybody of the class is kept.
+        """
+
+        def kept(scan: rel.Scan, number: int) -> Relation:
+            own = self._of_class(scan, number)
+            if not coins[number]:
+                return own
+            unit = Column(rel.UNIT, self._unit.type, Span())
+            return rel.Select(own, None, Call("coin", {"": coins[number]}, (unit,), Type.BOOLEAN, BOOLEANS))
+
+        numbers = range(len(self.names))
+        return over_scans(relation, lambda scan: rel.Union(tuple(kept(scan, number) for number in numbers)))
+
+    @property
+    def _unit(self) -> PrivateColumn:
+        assert self.table.unit is not None
+        return self.table.unit
 
     def _of_class(self, scan: rel.Scan, number: int) -> Relation:
         own = _sure("eq", self.named, self.value(number))

@@ -16,7 +16,7 @@ from discreet.sql.algebra.relation import scans
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
-from discreet.sql.lower.people.by_class import queries_by_class
+from discreet.sql.lower.people.by_class import all_queries
 from discreet.sql.lower.uses import near_leaves_of
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
@@ -64,9 +64,7 @@ def _queries(plan: QueryPlan, engine: Engine) -> Iterator[Compiled]:
         if release.discovery is not None:
             yield compile_discovery(release, engine.dialect, SALT)
         if known.cells and known.people is not None:
-            for number in range(len(known.parts)):
-                for sql, tables in queries_by_class(known, known.people, number, engine.dialect, SALT):
-                    yield Compiled(sql, tables)
+            yield from (Compiled(*query) for query in all_queries(known, known.people, engine.dialect, SALT))
         elif known.cells:
             for number in range(len(known.parts)):
                 near = near_leaves_of(known, number)

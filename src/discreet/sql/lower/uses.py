@@ -18,6 +18,7 @@ from discreet.sql.measures.near_leaves import NearLeaves, near_leaves
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.drafts.draft import unfilled
 from discreet.sql.plan.people.by_class import ByClass
+from discreet.sql.plan.people.sampled import keeps
 from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.syntax.alike.blanks import ValueNeededError
 
@@ -67,7 +68,7 @@ def _worked_out(release: PlannedRelease) -> dict[str, Use]:
     for index, measured in enumerate(release.measures):
         if found is not None and index == found.measure:
             continue
-        if release.people is not None:
+        if release.people is not None and index not in release.people.sampled:
             out.update(_by_class(release, index, release.people))
             continue
         noise: LaplaceVector | GaussianVector | QuantilesWithEnds
@@ -79,7 +80,8 @@ def _worked_out(release: PlannedRelease) -> dict[str, Use]:
         else:
             noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
         values = drawn(release, index) if found is None else None
-        out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index))
+        kept = None if release.people is None else keeps(release.people, release.shares[index])
+        out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index), kept=kept)
     return out
 
 

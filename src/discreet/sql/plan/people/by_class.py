@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.personal import Classes
-from discreet.sql.plan.recalled import Recalled
+from discreet.sql.plan.recalled import Law, Recalled
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -42,6 +42,7 @@ class ByClass:
         classes: the classes.
         possible: by measure and class, whether a unit of the class can move the measure; for each at least one is.
         scales: by measure, the scale of the noise of the class with share 1.
+        sampled: the numbers of the measures that are taken of a sample of the people, as `plan.people.sampled` says.
         key: the number of the key of the release that is the class of a person; None without one.
         only: the class of the groups that the law is asked for; ANY for all of them.
     """
@@ -49,6 +50,7 @@ class ByClass:
     classes: Classes
     possible: tuple[tuple[bool, ...], ...]
     scales: tuple[Fraction, ...]
+    sampled: frozenset[int] = frozenset()
     key: int | None = None
     only: int = ANY
 
@@ -76,8 +78,11 @@ class ByClass:
 
         Where groups are of different classes and none is named, that of the class with the most noise.
         """
-        laws = []
+        laws: list[tuple[Law, ...]] = []
         for measure, scale in enumerate(self.scales):
+            if measure in self.sampled:
+                laws.append((((float(scale), 1),),))
+                continue
             if self.key is None or self.only != ANY:
                 shown = self.shown(measure, self.only)
             else:

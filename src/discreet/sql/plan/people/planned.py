@@ -10,15 +10,18 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.personal import Classes, conditions_of
+from discreet.sql.dialects import named
 from discreet.sql.expressions.expression import Column
-from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.moments import JointMoments
+from discreet.sql.measures.quantile_tree import QuantileTree
+from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.people.by_class import ByClass
+from discreet.sql.plan.people.sampled import UNITS
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease, QueryPlan
 
 T = TypeVar("T")
-ASK = "Ask for counts, sums, averages and deviations by public keys, which are answered for each class by itself."
+ASK = "Ask for counts, sums, averages, deviations and quantiles by public keys."
 
 
 def one_by_one(catalog: Catalog, make: Callable[[], T]) -> T:
@@ -35,7 +38,7 @@ def one_by_one(catalog: Catalog, make: Callable[[], T]) -> T:
     return make()
 
 
-def for_people(plan: QueryPlan, catalog: Catalog) -> QueryPlan:
+def for_people(plan: QueryPlan, catalog: Catalog, dialect: str) -> QueryPlan:
     """The plan with each class of people counted by itself; the plan itself where everybody allows the same.
 
     Raises:
@@ -54,10 +57,10 @@ def for_people(plan: QueryPlan, catalog: Catalog) -> QueryPlan:
         raise QueryRefused(
             "Gaussian noise is not made for people who allow different epsilons.", "Leave out delta."
         )
-    return replace(plan, releases=tuple(_by_class(release, classes) for release in plan.releases))
+    return replace(plan, releases=tuple(_by_class(release, classes, dialect) for release in plan.releases))
 
 
-def _by_class(release: PlannedRelease, classes: Classes) -> PlannedRelease:
+def _by_class(release: PlannedRelease, classes: Classes, dialect: str) -> PlannedRelease:
     if release.discovery is not None:
         raise QueryRefused(
             "The groups of this question must be found, which is not made for people who allow different epsilons.",
@@ -65,22 +68,43 @@ def _by_class(release: PlannedRelease, classes: Classes) -> PlannedRelease:
         )
     if release.law is not None or release.times != 1 or release.rhos or release.unit_factor != 1:
         raise QueryRefused("This is not measured for people who allow different epsilons.", ASK)
-    for measure in release.measures:
-        sums = isinstance(measure, JointMoments) or (type(measure) is Measure and not measure.distinct)
-        if (
-            not sums
-            or isinstance(measure, AllRows)
-            or (isinstance(measure, Measure) and measure.sizes is not None)
+    for index, measure in enumerate(release.measures):
+        if isinstance(measure, Ranks | QuantileTree):
+            _see_sampled(release, index, classes, dialect)
+        elif not isinstance(measure, JointMoments) and (
+            type(measure) is not Measure or measure.distinct or measure.sizes
         ):
             raise QueryRefused(
-                f"People allow different epsilons, and {measure.name} do not add up over the classes of people.",
+                "People allow different epsilons, and numbers of distinct values do not add up over their classes.",
                 ASK,
             )
     for part in release.parts:
         _see_people(part, classes)
+    sampled = frozenset(
+        at for at, one in enumerate(release.measures) if isinstance(one, Ranks | QuantileTree)
+    )
     possible = tuple(_possible(release, index, classes) for index in range(len(release.measures)))
     scales = tuple(release.scale(index) for index in range(len(release.measures)))
-    return replace(release, people=ByClass(classes, possible, scales, _key_of(release, classes)))
+    return replace(release, people=ByClass(classes, possible, scales, sampled, _key_of(release, classes)))
+
+
+def _see_sampled(release: PlannedRelease, index: int, classes: Classes, dialect: str) -> None:
+    """See that a measure can be taken of a sample of the people."""
+    if classes.table.unit_kind not in UNITS:
+        raise QueryRefused(
+            "People allow different epsilons, so that quantiles are taken of a sample of them, and nothing tells "
+            "these people apart that every engine writes alike.",
+            "Name people in the data by a whole number or a text, or ask for averages.",
+        )
+    if named(dialect).keyed_hash is None:
+        raise QueryRefused(
+            "People allow different epsilons, so that quantiles are taken of a sample of them, for which this engine "
+            "has no keyed hash.",
+            "Ask for averages and deviations.",
+        )
+    if len(release.beside(index)) > 1:
+        raise QueryRefused("These quantiles are alternatives, which are not taken of a sample.",
+                           "Ask for each in a question of its own.")  # fmt: skip
 
 
 def _see_people(part: MeasuredRows, classes: Classes) -> None:
