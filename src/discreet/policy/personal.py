@@ -119,7 +119,7 @@ def faults(tables: Mapping[str, TablePolicy], neighbours: str, budget: Budget) -
         )  # fmt: skip
     if budget.accountant != "pure":
         problems.append(
-            ("budget.accountant", f"Shares of epsilon are not shares of a loss that is composed by {budget.accountant}.",
+            ("budget.accountant", f"Shares of epsilon are no shares of a loss that {budget.accountant} composes.",
              'Write accountant = "pure", or remove personal.')
         )  # fmt: skip
     declared = tables[name].personal

@@ -184,8 +184,8 @@ class Guarantee:
                 raise PolicyError(
                     f"The questions so far cost the people of the class {name} more than the part of epsilon that the "
                     "policy now gives them.",
-                    'Restore the earlier declaration; or keep that ledger as a record, name a new one with ledger = "…", '
-                    "and grant it only the loss that each class can still bear.",
+                    "Restore the earlier declaration; or keep that ledger as a record, name a new one with "
+                    'ledger = "…", and grant it only the loss that each class can still bear.',
                     key="personal",
                 )
 

@@ -91,7 +91,7 @@ def use_of_class(release: PlannedRelease, index: int, name: str) -> str:
 
 
 def _by_class(release: PlannedRelease, index: int, people: ByClass) -> dict[str, Use]:
-    """A measure of each class, with noise for its share of epsilon; a unit is of one class, so they are alternatives."""
+    """A measure of each class, with noise for its share of epsilon: alternatives, for a unit is of one class."""
     measured, classes = release.measures[index], people.classes
     together = _set(release, index) or f"{use_of(release, index)} classes"
     return {

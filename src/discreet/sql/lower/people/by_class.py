@@ -112,7 +112,7 @@ def exact_by_class(
     """
     shape = release.cells, sum(measure.entries for measure in release.measures)
     out = [np.zeros(shape, dtype=np.int64, order="F") for _ in people.classes.names]
-    for part in range(len(release.parts)):
+    for part in range(len(release.parts) if release.cells else 0):
         if any(measure.part == part for at, measure in enumerate(release.measures) if at in people.sampled):
             continue  # such a measure is alone in its part
         for index, (sql, tables) in enumerate(queries_by_class(release, people, part, engine.dialect, salt,

@@ -5,10 +5,10 @@ the class with share r get noise for r epsilon: parallel composition (McSherry 2
 their own class, whatever the others allow. The numbers that are shown are sums over the classes, which is
 post-processing, so they have no bias.
 
-Sampling (`accounting.personal`) would keep a person of share r with probability q = (e^(r t) - 1)/(e^t - 1) and add noise
-for t. A sum that is to be without bias divides by q: its noise has the standard deviation sqrt(2)/(q t), and the coins
-add (1 - q)/q for each person. As e^x - 1 is convex, q <= r: the noise here, sqrt(2)/(r t), is never larger, and there are
-no coins. So sums are always taken by class.
+Sampling (`sampled`) would keep a person of share r with the probability q = (e^(r t) - 1)/(e^t - 1) and add noise for
+t. A sum that is to have no bias divides by q: its noise has the standard deviation sqrt(2)/(q t), and the coins add the
+variance (1 - q)/q for each person who counts. As e^x - 1 is convex, q <= r: the noise here, sqrt(2)/(r t), is never
+larger, and there are no coins. So sums are always taken by class.
 """
 
 from __future__ import annotations
@@ -83,10 +83,8 @@ class ByClass:
             if measure in self.sampled:
                 laws.append((((float(scale), 1),),))
                 continue
-            if self.key is None or self.only != ANY:
-                shown = self.shown(measure, self.only)
-            else:
-                shown = self.shown(measure)[:1]
+            mixed = self.key is not None and self.only == ANY
+            shown = self.shown(measure)[:1] if mixed else self.shown(measure, self.only)
             laws.append((tuple((float(scale / self.classes.shares[number]), 1) for number in shown),))
         return Recalled(tuple(laws))
 

@@ -53,10 +53,10 @@ def for_people(plan: QueryPlan, catalog: Catalog, dialect: str) -> QueryPlan:
             "Several tables of the same rows would be measured together, and people allow different epsilons.",
             "Ask for each table in a question of its own; or for the finest, and add its groups up.",
         )
-    if plan.gaussian:
-        raise QueryRefused(
-            "Gaussian noise is not made for people who allow different epsilons.", "Leave out delta."
-        )
+    if plan.gaussian or plan.cut_off:
+        cause = "Gaussian noise" if plan.gaussian else "A measurement of how much was cut off"
+        fix = "Leave out delta." if plan.gaussian else "Leave out diagnose."
+        raise QueryRefused(f"{cause} is not made for people who allow different epsilons.", fix)
     return replace(plan, releases=tuple(_by_class(release, classes, dialect) for release in plan.releases))
 
 
