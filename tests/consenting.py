@@ -39,13 +39,13 @@ CLASS = {1: "open", 2: "careful", 3: "normal", 6: "careful", 8: "normal"}
 """Of those who have one."""
 
 
-def declared(budget: Any = 1000, shares: Any = SHARES, **more: Any) -> dp.Policy:
+def declared(budget: Any = 1000, shares: Any = SHARES, oldest: int = 100, **more: Any) -> dp.Policy:
     """Their policy."""
     personal = {"column": "consent", "shares": shares}
     people = {
         "privacy_unit": "id",
         "max_rows": 3,
-        "columns": {"age": {"bounds": [0, 100]}},
+        "columns": {"age": {"bounds": [0, oldest]}},
         "personal": personal,
     }
     columns = {"x": {"bounds": [0, 20]}, "ward": {"keys": ["a", "b"]}}
