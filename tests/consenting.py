@@ -50,7 +50,8 @@ def declared(budget: Any = 1000, shares: Any = SHARES, oldest: int = 100, **more
     }
     columns = {"x": {"bounds": [0, 20]}, "ward": {"keys": ["a", "b"]}}
     visits = {"privacy_unit": "id", "max_rows": 5, "columns": columns}
-    return dp.Policy(budget=budget, tables={"people": people, "visits": visits}, **more)
+    tables: dict[str, Any] = {"people": people, "visits": visits}
+    return dp.Policy(budget=budget, tables=tables, **more)
 
 
 def protected(policy: dp.Policy | None = None, **tables: pa.Table) -> dp.Session:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.consenting import PEOPLE, SHARES, VISITS, declared
 
 import discreet as dp
 from discreet.errors import PolicyError
 from discreet.release.guarantee import Guarantee
-from tests.consenting import PEOPLE, SHARES, VISITS, declared
 
 PLAIN = {name: table.model_copy(update={"personal": None}) for name, table in declared().tables.items()}
 

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from discreet import escaping
 from discreet.accounting.events import Neighbours
 from discreet.errors import PolicyError
-from discreet.policy import path, personal, toml, values
+from discreet.policy import classes, path, toml, values
 from discreet.policy.check import SchemaColumn, check
 from discreet.policy.declarations import About, Budget, ColumnPolicy, TablePolicy
 from discreet.policy.problems import Model, complain, wrong
@@ -102,7 +102,7 @@ class Policy(Model):
                     f"Write [tables.{toml.key(column.keys.table)}] public = true, if nothing in it is private.",
                     f"{key}.keys",
                 )
-        faults = [*path.faults(self.tables), *personal.faults(self.tables, self.neighbours, self.budget)]
+        faults = [*path.faults(self.tables), *classes.faults(self.tables, self.neighbours, self.budget)]
         for key, cause, fix in faults:
             raise wrong(cause, fix, key)
         return self
@@ -110,7 +110,7 @@ class Policy(Model):
     @property
     def personal(self) -> bool:
         """Whether people allow different epsilons."""
-        return personal.personal_of(self.tables) is not None
+        return classes.personal_of(self.tables) is not None
 
     def lines(self) -> list[tuple[str, str]]:
         """The declarations, one by one in words, without the place of the data."""

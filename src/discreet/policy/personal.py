@@ -17,11 +17,8 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, PlainValidator
 
 from discreet.policy import values
-from discreet.policy.problems import Model, Problem, wrong
+from discreet.policy.problems import Model, wrong
 from discreet.rational import show
-
-if TYPE_CHECKING:
-    from discreet.policy.declarations import Budget, TablePolicy
 
 MOST_CLASSES = 16
 """Each class is counted by itself."""
@@ -86,48 +83,3 @@ class Personal(Model):
         """
         each = ", ".join(f"{name} {show(share * epsilon)}" for name, share in self.shares.items())
         return f"{self.column} says how much of epsilon {show(epsilon)} a person allows: {each}"
-
-
-def personal_of(tables: Mapping[str, TablePolicy]) -> tuple[str, Personal] | None:
-    """The table that names the classes of people, and the classes; None where everybody allows the same."""
-    found = ((name, table.personal) for name, table in tables.items())
-    return next(((name, one) for name, one in found if one is not None), None)
-
-
-def faults(tables: Mapping[str, TablePolicy], neighbours: str, budget: Budget) -> list[Problem]:
-    """The reasons why people cannot have shares of epsilon under the rest of a policy."""
-    named = [name for name, table in tables.items() if table.personal is not None]
-    if not named:
-        return []
-    key = f"tables.{named[-1]}.personal"
-    if len(named) > 1:
-        return [
-            (
-                key,
-                "Two tables name classes of people.",
-                "Let one table name them: its classes hold everywhere.",
-            )
-        ]
-    (name,) = named
-    problems = []
-    if tables[name].public:
-        problems.append((key, "A public table holds nobody.", "Declare the classes in a private table."))
-    if neighbours != "add_remove":
-        problems.append(
-            ("neighbours", "A person who is replaced by one of another class has no share of their own.",
-             'Write neighbours = "add_remove", or remove personal.')
-        )  # fmt: skip
-    if budget.accountant != "pure":
-        problems.append(
-            ("budget.accountant", f"Shares of epsilon are no shares of a loss that {budget.accountant} composes.",
-             'Write accountant = "pure", or remove personal.')
-        )  # fmt: skip
-    declared = tables[name].personal
-    column = "" if declared is None else declared.column.lower()
-    own = next((one for given, one in tables[name].columns.items() if given.lower() == column), None)
-    if own is not None and own.bounds is not None:
-        cause = "A class outside the bounds would be clamped to another one."
-        problems.append(
-            (f"tables.{name}.columns.{column}.bounds", cause, "Remove the bounds of this column.")
-        )
-    return problems

@@ -34,7 +34,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import PolicyError
-from discreet.policy.personal import personal_of
+from discreet.policy.classes import personal_of
 
 if TYPE_CHECKING:
     from discreet.policy import Policy

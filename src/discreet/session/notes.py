@@ -65,18 +65,7 @@ def notes_of(
     notes += _of_ranks(plan)
     notes += _of_groups(plan)
     notes += plan.shaping.notes(any(release.estimated is not None for release in plan.releases))
-    for release in (one for one in plan.releases if one.discovery is not None):
-        assert release.discovery is not None
-        chance = release.discovery.mechanism(release)
-        notes.append(
-            f"groups that are not shown: there may be any number of them, most with fewer than "
-            f"{chance.threshold:,} units; one of {chance.surely(0.95):,} or more is shown with a chance of 95 %"
-        )
-        if release.discovery.measure is not None:
-            notes.append(
-                f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
-                "average, as lower ones are not shown"
-            )
+    notes += _of_found(plan)
     if without and in_sequence(plan):
         notes.append(
             f"{', '.join(without)}: of rows that a released number decided, which no interval covers"
@@ -84,6 +73,22 @@ def notes_of(
     elif without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
     return (" and ".join(dict.fromkeys(units)) + guarantee_of_people(plan), *dict.fromkeys(notes))
+
+
+def _of_found(plan: QueryPlan) -> Iterator[str]:
+    """The groups that are not shown, where groups are found."""
+    for release in (one for one in plan.releases if one.discovery is not None):
+        assert release.discovery is not None
+        chance = release.discovery.mechanism(release)
+        yield (
+            f"groups that are not shown: there may be any number of them, most with fewer than "
+            f"{chance.threshold:,} units; one of {chance.surely(0.95):,} or more is shown with a chance of 95 %"
+        )
+        if release.discovery.measure is not None:
+            yield (
+                f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
+                "average, as lower ones are not shown"
+            )
 
 
 def _of_groups(plan: QueryPlan) -> Iterator[str]:

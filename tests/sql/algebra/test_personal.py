@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import numpy as np
-import pytest
+from collections.abc import Callable
 
-from discreet.sql.algebra.personal import Classes
-from discreet.sql.lower.people.by_class import exact_by_class
+import numpy as np
+import pyarrow as pa
+import pytest
 from tests.consenting import CLASS, SHARES, VISITS, declared, protected, release_of
 from tests.inside import catalog_of, engine_of
 
-QUESTIONS = {
-    "SELECT COUNT(*) AS n FROM visits": lambda id, x: 1,
-    "SELECT COUNT(*) AS n FROM visits WHERE x > 4": lambda id, x: x > 4,
-    "SELECT COUNT(*) AS n FROM visits AS v JOIN people AS p ON v.id = p.id WHERE p.age >= 0 AND v.x < 4": lambda id, x: (
-        (x < 4) * (2 if id in (6, 7) else 1)
+from discreet.sql.algebra.personal import Classes
+from discreet.sql.lower.people.by_class import exact_by_class
+
+QUESTIONS: dict[str, Callable[[int, int], int]] = {
+    "SELECT COUNT(*) AS n FROM visits": lambda unit, x: 1,
+    "SELECT COUNT(*) AS n FROM visits WHERE x > 4": lambda unit, x: x > 4,
+    "SELECT COUNT(*) AS n FROM visits AS v JOIN people AS p ON v.id = p.id WHERE p.age >= 0 AND v.x < 4": (
+        lambda unit, x: (x < 4) * (2 if unit in (6, 7) else 1)
     ),
-    "SELECT COUNT(*) AS n FROM visits WHERE id IN (SELECT id FROM people WHERE age < 50)": lambda id, x: (
-        id < 5
+    "SELECT COUNT(*) AS n FROM visits WHERE id IN (SELECT id FROM people WHERE age < 50)": lambda unit, x: (
+        unit < 5
     ),
-    "SELECT COUNT(*) AS n FROM (SELECT id, x, ROW_NUMBER() OVER (PARTITION BY id ORDER BY x) AS r FROM visits) AS w WHERE r < 4": (
-        lambda id, x: 1
+    "SELECT COUNT(*) AS n FROM (SELECT x, ROW_NUMBER() OVER (PARTITION BY id ORDER BY x) r FROM visits) WHERE r < 4": (
+        lambda unit, x: 1
     ),
 }
 
@@ -33,11 +35,13 @@ def test_each_class_has_the_rows_of_its_units(sql: str) -> None:
     assert release.people is not None
     found = [int(one[0, 0]) for one in exact_by_class(release, release.people, engine_of(session), 7)]
     rows = [
-        (id, x)
-        for id, x in zip(*(VISITS[name].to_pylist() for name in ("id", "x")), strict=True)
-        if id in CLASS
+        (unit, x)
+        for unit, x in zip(*(VISITS[name].to_pylist() for name in ("id", "x")), strict=True)
+        if unit in CLASS
     ]
-    assert found == [sum(QUESTIONS[sql](id, x) for id, x in rows if CLASS[id] == name) for name in SHARES]
+    assert found == [
+        sum(QUESTIONS[sql](unit, x) for unit, x in rows if CLASS[unit] == name) for name in SHARES
+    ]
 
 
 def test_random_units_are_of_the_class_with_the_least_share_of_their_rows_or_of_none() -> None:
@@ -51,7 +55,7 @@ def test_random_units_are_of_the_class_with_the_least_share_of_their_rows_or_of_
         assert release.people is not None
         found = [int(one[0, 0]) for one in exact_by_class(release, release.people, engine_of(session), 7)]
         own = {
-            unit: [say for id, say in zip(units, says, strict=True) if id == unit]
+            unit: [say for who, say in zip(units, says, strict=True) if who == unit]
             for unit in set(units.tolist())
         }
         known = [min(say, key=list(SHARES).index) for say in own.values() if set(say) <= set(SHARES)]

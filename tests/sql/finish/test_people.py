@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from tests.consenting import protected, release_of
 
 from discreet.sql.finish.people import ends_by_class
 from discreet.sql.lower.run import NoisyIntegers
-from tests.consenting import protected, release_of
 
 BY_CLASS = "SELECT consent, COUNT(*) AS n FROM people GROUP BY consent ORDER BY consent"
 
@@ -28,10 +30,10 @@ def test_any_choice_of_groups_is_told_the_same() -> None:
     assert release.people is not None
     noisy = NoisyIntegers(release, np.zeros((3, 1), np.int64))
 
-    def ends(own: NoisyIntegers, at: object) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+    def ends(own: NoisyIntegers, at: Any) -> Any:
         assert own.plan.people is not None
         scale = own.plan.people.law.law(0)[0][0]
-        return np.full(len(np.atleast_1d(at)), -scale), np.full(len(np.atleast_1d(at)), scale)  # type: ignore[arg-type]
+        return np.full(len(at), -scale), np.full(len(at), scale)
 
     every = ends_by_class(noisy, release.people, slice(None), ends)[1].tolist()
     assert every == [30, 6, 3]

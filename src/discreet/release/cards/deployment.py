@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.accounting import event_text
 from discreet.imports import load
+from discreet.policy.classes import personal_of
 from discreet.policy.path import unit_words
-from discreet.policy.personal import personal_of
 from discreet.release.exactly import exact, flavour
 
 if TYPE_CHECKING:

@@ -15,8 +15,9 @@ from discreet.engines.identity import Identity
 from discreet.engines.schema import LIST_OF, ColumnSchema, TableSchema, Type
 from discreet.errors import PolicyError
 from discreet.policy import ColumnPolicy, KeyReference, Policy
+from discreet.policy.classes import personal_of
 from discreet.policy.naming import meant
-from discreet.policy.personal import Personal, personal_of
+from discreet.policy.personal import Personal
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values

@@ -10,6 +10,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.consenting import CLASS, PEOPLE, declared, protected, release_of
+from tests.inside import engine_of
+from tests.noise.tape import exp
 
 from discreet.errors import QueryRefused
 from discreet.release.draw import Draw, Use
@@ -22,9 +25,6 @@ from discreet.sql.lower.people.by_class import exact_by_class, noisy_by_class
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.people.by_class import ByClass
 from discreet.sql.plan.plan import PlannedRelease
-from tests.consenting import CLASS, PEOPLE, declared, protected, release_of
-from tests.inside import engine_of
-from tests.noise.tape import exp
 
 EPSILON = Fraction(2)
 SQL = "SELECT COUNT(*) AS n FROM people"
@@ -61,8 +61,13 @@ def worst(more: list[tuple[int, str]]) -> Fraction:
     return found
 
 
-CASES = [([(9, "open")], 1), ([(9, "half")], Fraction(1, 2)), ([(9, "half"), (9, "open")], Fraction(1, 2)),
-         ([(9, "none")], 0), ([(9, "open"), (9, "none")], 0)]  # fmt: skip
+CASES = [
+    ([(9, "open")], Fraction(1)),
+    ([(9, "half")], Fraction(1, 2)),
+    ([(9, "half"), (9, "open")], Fraction(1, 2)),
+    ([(9, "none")], Fraction(0)),
+    ([(9, "open"), (9, "none")], Fraction(0)),
+]
 
 
 @pytest.mark.parametrize(("more", "share"), CASES)
@@ -109,8 +114,8 @@ def noisy(release: PlannedRelease, session: Any) -> Any:
 def test_totals_have_no_bias_and_intervals_cover(monkeypatch: pytest.MonkeyPatch) -> None:
     """2,000 draws of the noise: the mean is met within 9 standard errors, and 95 % intervals hold in 92 % to 98 %.
 
-    A false alarm of the coverage is 6 standard errors off, below 1e-9. A class that is left out moves the mean by one or
-    two, which 9 standard errors of 0.5 would not show: `test_each_class_has_the_rows_of_its_units` does.
+    A false alarm of the coverage is 6 standard errors off, below 1e-9. That no class is left out, which would move the
+    mean by one or two, `test_each_class_has_the_rows_of_its_units` sees.
     """
     session = protected(declared(shares={"careful": "0.2", "normal": "0.5", "open": 1}))
     release = release_of(session, "SELECT COUNT(DISTINCT id) AS n FROM visits", Fraction(1, 2))

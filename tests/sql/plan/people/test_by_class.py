@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from tests.consenting import SHARES, declared, protected, release_of
 
 from discreet.accounting.personal import keep_probability
 from discreet.sql.plan.people.by_class import ANY
-from tests.consenting import SHARES, declared, protected, release_of
 
 GRID = [Fraction(1, 100), Fraction(1, 3), Fraction(1), Fraction(4), Fraction(20)]
 

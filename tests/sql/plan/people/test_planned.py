@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.consenting import PEOPLE, VISITS, declared, protected
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from tests.consenting import PEOPLE, VISITS, declared, protected
 
 REFUSED: dict[str, tuple[str, dict[str, Any]]] = {
     "SELECT COUNT(DISTINCT ward) AS n FROM visits": ("distinct values", {}),
@@ -32,7 +33,7 @@ def test_what_does_not_add_up_is_refused(sql: str) -> None:
 
 def test_other_ways_to_ask_are_refused_before_the_charge(tmp_path: Any) -> None:
     session = protected(declared(oldest=70_000))
-    ways = [
+    ways: list[Callable[[], object]] = [
         lambda: session.release(lambda: 3, sensitivity=1, epsilon=1, what="three"),
         lambda: session.synthesize(epsilon=1),
         lambda: session.workload(
@@ -55,7 +56,7 @@ def test_people_of_other_units_have_no_class() -> None:
     wards = {"privacy_unit": "name", "max_rows": 1}
     tables: dict[str, Any] = {**policy.tables, "wards": wards}
     data = {"people": PEOPLE, "visits": VISITS, "wards": pa.table({"name": ["a"]})}
-    session = dp.protect(data, policy=dp.Policy(budget=1, tables=tables))
+    session = dp.protect(data, policy=dp.Policy(budget=dp.Budget(epsilon=1), tables=tables))
     with pytest.raises(QueryRefused, match="not those whose classes people names"):
         session.sql("SELECT COUNT(*) AS n FROM wards", 1)
 

@@ -8,13 +8,13 @@ from collections import defaultdict
 from fractions import Fraction
 
 import pytest
+from tests.consenting import CLASS, SHARES, declared, protected, release_of
+from tests.inside import engine_of
 
 from discreet.accounting.personal import keep_probability
 from discreet.sql.lower.people import by_class
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.people.sampled import DIGITS, keeps, sample
-from tests.consenting import CLASS, SHARES, declared, protected, release_of
-from tests.inside import engine_of
 
 Law = dict[tuple[int, ...], Fraction]
 FALL = Fraction(1, 4)
@@ -117,7 +117,7 @@ def test_the_coin_of_a_person_is_their_hash_under_the_key() -> None:
 
 def test_every_measure_has_a_key_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     keys: list[str] = []
-    plain = by_class.sample
+    plain = sample
 
     def noted(release: object, index: int, key: str, dialect: str) -> object:
         keys.append(key)

@@ -30,7 +30,9 @@ def test_an_explanation_says_the_noise_of_each_class_and_shows_no_key() -> None:
     session.sql(SQL, 2)
     said = repr(session.explain("SELECT COUNT(*) AS n FROM visits", epsilon=2, sql=True))
     assert "careful: epsilon 0.2, noise of scale 25 on each integer" in said
-    assert "its noise has standard deviation 36.23" in said  # the root of 2 (25^2 + 5^2 + 2.5^2), for 5 visits
+    assert (
+        "its noise has standard deviation 36.23" in said
+    )  # the root of 2 (25^2 + 5^2 + 2.5^2), for 5 visits
     assert "0" * 64 in repr(session.explain(SQL, epsilon=2, sql=True))
 
 

@@ -4,7 +4,7 @@ The sampling mechanism (Jorgensen, Yu and Cormode 2015): to release with epsilon
 probability q = (e^(r t) - 1)/(e^t - 1), independently, and release from those who are kept. Let the output have the law
 P with a person who is kept, and Q without. With a coin for that person it is (1 - q) Q + q P. As P <= e^t Q it is at
 most (1 + q (e^t - 1)) Q = e^(r t) Q; and as P >= e^-t Q it is at least (1 - q (1 - e^-t)) Q >= e^(-r t) Q, for
-(1 - q (1 - e^-t))(1 + q (e^t - 1)) = 1 + q (1 - q)(e^t + e^-t - 2) >= 1. So the person has r t, whatever is released.
+(1 - q (1 - e^-t))(1 + q (e^t - 1)) = 1 + q (1 - q)(e^t + e^-t - 2) >= 1. So the person has r t by any release.
 
 The coin of a person is a hash of the unit under a key of 256 secret bits, which is drawn when the release is computed,
 used for one measure, and kept nowhere: no two measures share a coin, and nobody learns who was kept. A replay is made
