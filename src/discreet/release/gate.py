@@ -170,7 +170,10 @@ def see_shares(plan: ReleasePlan[Noisy, Answer], shares: Mapping[str, Fraction])
         lost = loss_of(event_of(own)).epsilon if own else Fraction(0)
         lost += sum((share * epsilon for epsilon, _ in by_coin), Fraction(0))
         # A coin that keeps a person as often as this makes their part of the epsilon of those who are kept.
-        often = any(keep[name] > keep_probability(share * epsilon, epsilon) for epsilon, keep in by_coin)
+        often = any(
+            keep.get(name, Fraction(1)) > keep_probability(share * epsilon, epsilon)
+            for epsilon, keep in by_coin
+        )
         if often or lost > share * plan.loss.epsilon:
             raise QueryRefused(
                 "The noise of this question costs a class of people more than they allow.", REPORT
