@@ -46,7 +46,7 @@ def test_each_class_has_the_rows_of_its_units(sql: str) -> None:
 
 def test_random_units_are_of_the_class_with_the_least_share_of_their_rows_or_of_none() -> None:
     random, names = np.random.default_rng(5), [*SHARES, None, "else"]
-    for _ in range(6):
+    for _ in range(3):
         units = random.integers(0, 12, 30)
         says = [names[at] for at in random.choice(5, 30, p=[0.2, 0.3, 0.4, 0.05, 0.05])]
         people = pa.table({"id": units, "consent": pa.array(says, pa.string()), "age": np.zeros(30)})
