@@ -13,6 +13,7 @@ from pydantic import BaseModel
 from discreet.accounting.tally import RULES
 from discreet.policy import Policy
 from discreet.policy.declarations import About, Budget, ColumnPolicy, TablePolicy
+from discreet.policy.personal import Personal
 from discreet.policy.values import KeyReference
 from tests.test_readme import ROOT, _blocks
 
@@ -22,6 +23,7 @@ MODELS: dict[type[BaseModel], str] = {
     Budget: "`[budget]`",
     About: "`[about]`",
     TablePolicy: "`[tables.NAME]`",
+    Personal: "`[tables.NAME.personal]`",
     ColumnPolicy: "`[tables.NAME.columns]`",
 }
 

@@ -57,13 +57,13 @@ def test_a_slice_that_is_left_out_and_values_that_are_counted_apart_are_found(
     distinct = tuple(c for c in by_unit() if any(getattr(m, "distinct", False) for m in c.release.measures))
     assert differ(distinct) == 0
     with monkeypatch.context() as patched:
-        put = run._put
+        put = run.put
 
         def first(out: Any, release: PlannedRelease, number: int, result: pa.Table, more: bool) -> None:
             if not more:
                 put(out, release, number, result, more)
 
-        patched.setattr(run, "_put", first)
+        patched.setattr(run, "put", first)
         assert differ(by_unit()[::16]) > 5
     with monkeypatch.context() as patched:  # a value may be in several slices
         patched.setattr(run, "adds_up", lambda release, number: True)
@@ -77,7 +77,7 @@ def test_sums_of_slices_saturate_and_never_wrap() -> None:
     for end in (SATURATE, -SATURATE):
         out = np.zeros((1, 1), dtype=np.int64)
         for at in range(4):
-            run._put(out, release, 0, pa.table({"cell": [0], "m0": [end]}), more=at > 0)
+            run.put(out, release, 0, pa.table({"cell": [0], "m0": [end]}), more=at > 0)
             assert out[0, 0] == end
 
 

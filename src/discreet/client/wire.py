@@ -228,11 +228,14 @@ def to_budget(said: Mapping[str, Any]) -> AnalystBudget:
     from discreet.session.analyst import AnalystBudget
     from discreet.session.budget import BudgetState
 
-    def parts(account: Mapping[str, Any]) -> tuple[Fraction, ...]:
-        read = [account["epsilon"], account["spent"], account.get("delta", 0), account.get("delta_spent", 0)]
-        return tuple(Fraction(str(value)) for value in read)
+    def parts(account: Mapping[str, Any]) -> dict[str, Any]:
+        total = Fraction(str(account["epsilon"]))
+        people = account.get("people", {}).items()
+        shares = {name: Fraction(str(own["epsilon"])) / total for name, own in people if total}
+        others = {name: Fraction(str(account.get(name, 0))) for name in ("spent", "delta", "delta_spent")}
+        return {"epsilon": total, **others, "shares": shares}
 
-    return AnalystBudget(*parts(said), data_set=BudgetState(*parts(said["data_set"])))
+    return AnalystBudget(**parts(said), data_set=BudgetState(**parts(said["data_set"])))
 
 
 def of_offer(offer: Offer) -> dict[str, Any]:

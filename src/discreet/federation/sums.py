@@ -60,6 +60,8 @@ def _refusal(plan: QueryPlan) -> str:
         return "The groups of the question are not public, and each node would find others."
     if plan.gaussian or any(release.rhos):
         return "The noise of the question is Gaussian; a federation adds up Laplace noise."
+    if release.people is not None:
+        return "The people of this node allow different epsilons, and the noise of each class has a law of its own."
     if given_to(release):
         return "Private rows are compared with released numbers, which differ from node to node."
     if not 0 < release.cells <= MOST_CELLS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import re
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
@@ -14,6 +15,7 @@ from discreet.policy.values import KeyReference
 
 if TYPE_CHECKING:
     from discreet.policy.declarations import ColumnPolicy, TablePolicy
+    from discreet.policy.personal import Personal
 
 
 class SchemaColumn(Protocol):
@@ -49,6 +51,8 @@ def check(tables: Mapping[str, TablePolicy], schemas: Mapping[str, Mapping[str, 
         problems += step_faults(place, table, schema, schemas) if table.through else []
         if table.privacy_unit != "row" and unit is not None:
             problems += _nameless(f"{place}.privacy_unit", unit)
+        if table.personal is not None:
+            problems += class_faults(f"{place}.personal", table.personal, schema)
         for column, declared in table.columns.items():
             own = _found(column, schema)
             if own is not None:
@@ -92,6 +96,25 @@ def _names(
     if alike:
         problems.append((place, *_alike(alike)))
     return problems
+
+
+def class_faults(place: str, personal: Personal, schema: Mapping[str, SchemaColumn]) -> list[Problem]:
+    """Say why a column cannot name the classes of people."""
+    found = meant(personal.column, schema)
+    if len(found) != 1:
+        missing = f"The table has no column {personal.column}."
+        names = [column.name for column in schema.values()]
+        return [(f"{place}.column", *_none_or_many(personal.column, found, missing, names))]
+    kind = _kind(schema[found[0]])
+    if getattr(schema[found[0]], "twin", False):
+        return [(f"{place}.column", f"Several columns are called {personal.column} but for case.", RENAME)]
+    if kind not in ("TEXT", "INTEGER"):
+        fix = "Name a column of texts or whole numbers."
+        return [(f"{place}.column", f"A column of type {kind} names no classes.", fix)]
+    if kind == "INTEGER" and not all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", name) for name in personal.shares):
+        fix = 'Name the classes by their numbers, as in shares = { "1" = 0.1, "2" = 1 }.'
+        return [(f"{place}.shares", "The column holds whole numbers.", fix)]
+    return []
 
 
 def step_faults(

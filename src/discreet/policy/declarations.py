@@ -9,6 +9,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from discreet.accounting.tally import Rule
 from discreet.policy import values
+from discreet.policy.personal import Personal
 from discreet.policy.problems import Model, wrong
 from discreet.policy.values import Bound, Key, KeyReference
 
@@ -153,6 +154,7 @@ class TablePolicy(Model):
         public: the table holds nothing private.
         columns: the declarations about its columns, by name.
         url: the place of the table, when it is not in the source of the policy.
+        personal: the classes of people who allow different epsilons; None where everybody allows the same.
     """
 
     privacy_unit: str | None = None
@@ -162,6 +164,7 @@ class TablePolicy(Model):
     public: Annotated[bool, Field(strict=True)] = False
     columns: dict[str, ColumnPolicy] = Field(default_factory=dict)
     url: Annotated[str | None, BeforeValidator(values.place)] = None
+    personal: Personal | None = None
 
     @model_validator(mode="after")
     def _complete(self) -> TablePolicy:

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from discreet import escaping
 from discreet.accounting.events import Neighbours
 from discreet.errors import PolicyError
-from discreet.policy import path, toml, values
+from discreet.policy import classes, path, toml, values
 from discreet.policy.check import SchemaColumn, check
 from discreet.policy.declarations import About, Budget, ColumnPolicy, TablePolicy
 from discreet.policy.problems import Model, complain, wrong
@@ -102,9 +102,15 @@ class Policy(Model):
                     f"Write [tables.{toml.key(column.keys.table)}] public = true, if nothing in it is private.",
                     f"{key}.keys",
                 )
-        for key, cause, fix in path.faults(self.tables):
+        faults = [*path.faults(self.tables), *classes.faults(self.tables, self.neighbours, self.budget)]
+        for key, cause, fix in faults:
             raise wrong(cause, fix, key)
         return self
+
+    @property
+    def personal(self) -> bool:
+        """Whether people allow different epsilons."""
+        return classes.personal_of(self.tables) is not None
 
     def lines(self) -> list[tuple[str, str]]:
         """The declarations, one by one in words, without the place of the data."""
@@ -119,6 +125,8 @@ class Policy(Model):
             most = f", at most {table.max_rows} of its rows" if table.privacy_unit != "row" else ""
             most += f", {table.max_rows_per_group} in one group" if most and table.max_rows_per_group else ""
             out.append((name, "public" if table.public else unit + most))
+            if table.personal is not None:
+                out.append((f"{name}, personal", table.personal.words(self.budget.epsilon)))
             for column, declared in table.columns.items():
                 out.append((f"{name}.{column}", declared.words()))
         return out
@@ -263,6 +271,7 @@ class Policy(Model):
                 },
                 *([toml.step(table.through).lower()] if table.through else []),
                 *([{"per group": table.max_rows_per_group}] if table.max_rows_per_group else []),
+                *([{"personal": table.personal.canonical()}] if table.personal else []),
             ]
             for name, table in self.tables.items()
         }

@@ -75,33 +75,40 @@ def write(policy: Declared) -> str:
         if place is not None:
             lines += ["", f"[{name}]", f"url = {value(place)}"]
     for name, table in policy.tables.items():
-        lines += ["", f"[tables.{key(name)}]"]
-        if table.url is not None:
-            lines.append(f"url = {value(table.url)}")
-        if table.public:
-            lines.append("public = true")
-        else:
-            lines.append(f"privacy_unit = {value(table.privacy_unit)}")
-            if table.through:
-                lines.append(f"through = {step(table.through)}")
-            if table.privacy_unit != "row":
-                lines.append(f"max_rows = {value(table.max_rows)}")
-                if table.max_rows_per_group is not None:
-                    lines.append(f"max_rows_per_group = {value(table.max_rows_per_group)}")
-        if table.columns:
-            lines += ["", f"[tables.{key(name)}.columns]"]
-        for column, declared in table.columns.items():
-            both = {
-                "bounds": declared.bounds,
-                "keys": declared.keys,
-                "type": declared.type,
-                "max_items": declared.max_items,
-            }
-            inside = ", ".join(
-                f"{part} = {value(given)}" for part, given in both.items() if given is not None
-            )
-            lines.append(f"{key(column)} = {{ {inside} }}")
+        lines += _table(name, table)
     return toml_document("\n".join(lines) + "\n")
+
+
+def _table(name: str, table: TablePolicy) -> list[str]:
+    """The lines of a table."""
+    lines = ["", f"[tables.{key(name)}]"]
+    if table.url is not None:
+        lines.append(f"url = {value(table.url)}")
+    if table.public:
+        lines.append("public = true")
+    else:
+        lines.append(f"privacy_unit = {value(table.privacy_unit)}")
+        if table.through:
+            lines.append(f"through = {step(table.through)}")
+        if table.privacy_unit != "row":
+            lines.append(f"max_rows = {value(table.max_rows)}")
+            if table.max_rows_per_group is not None:
+                lines.append(f"max_rows_per_group = {value(table.max_rows_per_group)}")
+        if table.personal is not None:
+            shares = ", ".join(f"{key(one)} = {value(share)}" for one, share in table.personal.shares.items())
+            lines.append(f"personal = {{ column = {value(table.personal.column)}, shares = {{ {shares} }} }}")
+    if table.columns:
+        lines += ["", f"[tables.{key(name)}.columns]"]
+    for column, declared in table.columns.items():
+        both = {
+            "bounds": declared.bounds,
+            "keys": declared.keys,
+            "type": declared.type,
+            "max_items": declared.max_items,
+        }
+        inside = ", ".join(f"{part} = {value(given)}" for part, given in both.items() if given is not None)
+        lines.append(f"{key(column)} = {{ {inside} }}")
+    return lines
 
 
 def step(through: Mapping[str, KeyReference]) -> str:

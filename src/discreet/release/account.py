@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -52,6 +52,11 @@ class DataAccount:
     def neighbours(self) -> str:
         """The neighbouring data sets that an epsilon of this account speaks of."""
         return self._guarantee.neighbours
+
+    @property
+    def shares(self) -> Mapping[str, Fraction]:
+        """By class of people, the part of every loss that they allow; empty where everybody allows the same."""
+        return self._guarantee.shares
 
     def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge a question, after re-pricing the earlier charges if the policy has changed.
@@ -299,6 +304,7 @@ class PlainAccount:
         self._ledger = ledger
         self._account = account
         self.neighbours = neighbours
+        self.shares: Mapping[str, Fraction] = {}
 
     def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge a question. Caps and words are not written down."""

@@ -45,6 +45,10 @@ class Budget(Protocol):
     def delta_spent(self) -> Fraction:
         """The delta spent."""
 
+    @property
+    def shares(self) -> Mapping[str, Fraction]:
+        """By class of people, the part of every epsilon that they allow; empty where everybody allows the same."""
+
 
 def dump(document: object, indent: int | None = 2) -> str:
     """Write JSON that every reader accepts: no NaN, dates as text. For programs, on one line, which is faster."""
@@ -72,9 +76,18 @@ def document(release: Release, budget: Budget) -> dict[str, Any]:
 
 def state(budget: Budget) -> dict[str, Any]:
     """A budget, ready for JSON."""
-    out = {"epsilon": exact(budget.epsilon), "spent": exact(budget.spent), "left": exact(budget.left)}
+    out: dict[str, Any] = {
+        "epsilon": exact(budget.epsilon),
+        "spent": exact(budget.spent),
+        "left": exact(budget.left),
+    }
     if budget.delta or budget.delta_spent:
         out |= {"delta": exact(budget.delta), "delta_spent": exact(budget.delta_spent)}
+    if budget.shares:
+        out["people"] = {
+            name: {"epsilon": exact(share * budget.epsilon), "spent": exact(share * budget.spent)}
+            for name, share in budget.shares.items()
+        }
     return out
 
 

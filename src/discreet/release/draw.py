@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,12 +33,18 @@ class Use:
         alternatives: uses of one name here are alternatives, and cost together as much as the one that costs most. The
             producer answers for the premise: over all of them, the parts that a neighbour step moves of each
             sensitivity add up to at most one, as where each row counts in one of them. Empty for a use by itself.
+        person: the class of people whose values alone it makes noisy, where people allow different epsilons; empty for
+            everybody. The producer answers for it that a person is of one class.
+        kept: where its exact values are those of a sample of the people, by class the probability to keep a person. The
+            producer answers for it that a coin is independent of all else. None where everybody counts.
     """
 
     mechanism: Mechanism
     neighbours: Neighbours
     values: int | None
     alternatives: str = ""
+    person: str = ""
+    kept: Mapping[str, Fraction] | None = None
 
 
 class Draw:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import InvalidParameter, QueryRefused, UnsupportedEvent
@@ -30,6 +31,10 @@ class Payer(Protocol):
     @property
     def neighbours(self) -> str:
         """The neighbouring data sets that the account's epsilon speaks of."""
+
+    @property
+    def shares(self) -> Mapping[str, Fraction]:
+        """By class of people, the part of every loss that they allow; empty where everybody allows the same."""
 
     def charge(self, question: str, event: Event, kept: tuple[int, ...], words: str) -> Charge:
         """Charge the price of the event that a question releases, durably, or raise."""
@@ -74,6 +79,7 @@ def _kept(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:
 
 
 def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Answer:
+    see_shares(plan, payer.shares)
     plan.probe()
     event = see_loss(plan, payer.neighbours)
     with ledger.room(plan.size) as room:
@@ -127,6 +133,51 @@ def see_loss(plan: ReleasePlan[Noisy, Answer], neighbours: str) -> Event:
     if not right:
         raise QueryRefused("The noise of this question does not add up to its privacy loss.", REPORT)
     return event
+
+
+def see_shares(plan: ReleasePlan[Noisy, Answer], shares: Mapping[str, Fraction]) -> None:
+    """See that a plan takes no more from a person than their class allows.
+
+    Privacy: a person of a class is moved by the uses of that class, and by those of samples, which keep them so seldom
+    that they lose their part of its epsilon (Jorgensen, Yu and Cormode 2015). All of these together are at most the
+    part of the plan's loss that the class allows. So it is for a sum of questions, as the parts are the same for each.
+
+    Args:
+        plan: with the loss that was promised.
+        shares: by class of people, the part of every loss that they allow.
+
+    Raises:
+        QueryRefused: a use is for everybody where people allow different epsilons, or is too dear for a class.
+    """
+    from discreet.accounting.personal import keep_probability
+    from discreet.accounting.pricing import loss_of
+
+    if not shares:
+        if any(use.person or use.kept is not None for use in plan.uses.values()):
+            raise QueryRefused("The policy has no classes of people for this question.", REPORT)
+        return
+    sampled = {key: use for key, use in plan.uses.items() if use.kept is not None}
+    if plan.loss.delta or any(
+        key not in sampled and use.person not in shares for key, use in plan.uses.items()
+    ):
+        raise QueryRefused(
+            "People allow different epsilons, and this would cost everybody the same.",
+            "Ask in SQL for counts, sums, averages and quantiles by public keys.",
+        )
+    by_coin = [(loss_of(event_of({key: use})).epsilon, use.kept or {}) for key, use in sampled.items()]
+    for name, share in shares.items():
+        own = {key: use for key, use in plan.uses.items() if use.person == name}
+        lost = loss_of(event_of(own)).epsilon if own else Fraction(0)
+        lost += sum((share * epsilon for epsilon, _ in by_coin), Fraction(0))
+        # A coin that keeps a person as often as this makes their part of the epsilon of those who are kept.
+        often = any(
+            keep.get(name, Fraction(1)) > keep_probability(share * epsilon, epsilon)
+            for epsilon, keep in by_coin
+        )
+        if often or lost > share * plan.loss.epsilon:
+            raise QueryRefused(
+                "The noise of this question costs a class of people more than they allow.", REPORT
+            )
 
 
 def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:

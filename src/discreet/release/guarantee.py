@@ -17,6 +17,10 @@ Roth 2014, theorem 2.2); if no number of old steps leads from one to the other, 
 
 Caps (`max_rows`) change nothing: a charge covers all rows of a unit, kept or not, under any cap.
 
+Where people allow different parts of epsilon, each charge cost a class its share at that time. A share that falls, a
+policy that begins to name classes after it was charged, and another column of classes would leave people with a loss
+that their class does not allow: they are refused. A share that rises, and classes that go, take nothing back.
+
 A k is charged as an entry of its own, (k - 1) times the loss spent, before the next question. That is exact where
 losses add up and no delta was spent; by another accountant, and with a delta, the change is refused.
 """
@@ -25,10 +29,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import PolicyError
+from discreet.policy.classes import personal_of
 
 if TYPE_CHECKING:
     from discreet.policy import Policy
@@ -77,18 +83,23 @@ class Guarantee:
         neighbours: `add_remove` or `replace_one`.
         units: the privacy unit by table, a column, with the way to it where it stands in another table, or "row".
         caps: how many rows of a unit are kept, by table.
+        shares: by class of people, the part of an epsilon that it allows; empty where everybody allows the same.
+        classes: the column that names the classes, with its table; empty where there are none.
     """
 
     neighbours: str
     units: Mapping[str, str]
     caps: Mapping[str, int]
+    shares: Mapping[str, Fraction] = field(default_factory=dict)
+    classes: str = ""
 
     @classmethod
     def of(cls, policy: Policy, catalog: Tables) -> Guarantee:
         """The guarantee of a policy, with columns as the data spells them."""
         tables = sorted(catalog.private.items())
         units = {name: ROW if table.unit is None else f"column {table.unit_words}" for name, table in tables}
-        return cls(policy.neighbours, units, {name: table.max_rows for name, table in tables})
+        caps = {name: table.max_rows for name, table in tables}
+        return cls(policy.neighbours, units, caps, *_classes(policy))
 
     @classmethod
     def declared(cls, policy: Policy) -> Guarantee:
@@ -97,15 +108,18 @@ class Guarantee:
 
         tables = sorted((name.lower(), table) for name, table in policy.tables.items() if not table.public)
         units = {n: ROW if t.privacy_unit == ROW else f"column {unit_words(t)}" for n, t in tables}
-        return cls(policy.neighbours, units, {name: table.max_rows or 1 for name, table in tables})
+        caps = {name: table.max_rows or 1 for name, table in tables}
+        return cls(policy.neighbours, units, caps, *_classes(policy))
 
     @classmethod
     def read(cls, text: str) -> Guarantee | None:
         """Read the text that stands with a charge; None where none does that is understood."""
         try:
             known = json.loads(text)
-            return cls(str(known["neighbours"]), dict(known["units"]), dict(known["caps"]))
-        except (ValueError, KeyError, TypeError):
+            shares = {name: Fraction(share) for name, share in dict(known.get("shares", {})).items()}
+            of = str(known.get("classes", ""))
+            return cls(str(known["neighbours"]), dict(known["units"]), dict(known["caps"]), shares, of)
+        except (ValueError, KeyError, TypeError, ZeroDivisionError):
             return None
 
     def text(self, kept: Iterable[int] = ()) -> str:
@@ -119,6 +133,9 @@ class Guarantee:
             "units": dict(self.units),
             "caps": dict(self.caps),
         }
+        if self.shares:
+            known["shares"] = {name: str(share) for name, share in self.shares.items()}
+            known["classes"] = self.classes
         if kept := sorted(set(kept)):
             known["kept"] = kept
         return json.dumps(known, sort_keys=True, ensure_ascii=False)
@@ -127,7 +144,9 @@ class Guarantee:
         """The same, with the tables that it no longer names, so that one that comes back is recognised."""
         if before is None:
             return self
-        return Guarantee(self.neighbours, {**before.units, **self.units}, {**before.caps, **self.caps})
+        shares = {**before.shares, **self.shares} if self.shares else {}
+        units, caps = {**before.units, **self.units}, {**before.caps, **self.caps}
+        return Guarantee(self.neighbours, units, caps, shares, self.classes)
 
     def times(self, before: Guarantee | None, exact: bool = True) -> int:
         """How many times an epsilon of an earlier guarantee counts under this one.
@@ -143,6 +162,7 @@ class Guarantee:
         """
         if before is None:
             return 1
+        self._see_shares(before)
         added = [name for name in self.units if name not in before.units]
         worst = 1
         for table, unit in before.units.items():
@@ -155,6 +175,25 @@ class Guarantee:
                     raise _refused(table, unit, before.neighbours, other, self.neighbours)
                 worst = max(worst, k)
         return worst
+
+    def _see_shares(self, before: Guarantee) -> None:
+        """See that no class of people lost more by the charges so far than its share of them."""
+        same = before.classes == self.classes
+        for name, share in self.shares.items():
+            if (before.shares.get(name, Fraction(0)) if same else 1) > share:
+                raise PolicyError(
+                    f"The questions so far cost the people of the class {name} more than the part of epsilon that the "
+                    "policy now gives them.",
+                    "Restore the earlier declaration; or keep that ledger as a record, name a new one with "
+                    'ledger = "…", and grant it only the loss that each class can still bear.',
+                    key="personal",
+                )
+
+
+def _classes(policy: Policy) -> tuple[Mapping[str, Fraction], str]:
+    """The shares of the classes of people, and the column that names them, in lower case."""
+    found = personal_of(policy.tables)
+    return ({}, "") if found is None else (found[1].shares, f"{found[0]}.{found[1].column}".lower())
 
 
 def _steps(unit: str, neighbours: str, now: str, neighbours_now: str, exact: bool) -> int | None:

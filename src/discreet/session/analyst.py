@@ -156,8 +156,11 @@ class AnalystSession(Session):
         """The analyst's budget: total, spent and left, within that of the data set."""
         see_process(self._process)
         granted, (whole, own) = self._policy.budget, self._account.both_spent()
-        data_set = BudgetState(granted.epsilon, whole.epsilon, granted.delta, whole.delta)
-        return AnalystBudget(self.terms.epsilon, own.epsilon, granted.delta, own.delta, data_set=data_set)
+        shares = self._account.shares
+        data_set = BudgetState(granted.epsilon, whole.epsilon, granted.delta, whole.delta, shares)
+        return AnalystBudget(
+            self.terms.epsilon, own.epsilon, granted.delta, own.delta, shares, data_set=data_set
+        )
 
     @asked
     @read_price

@@ -65,7 +65,7 @@ class OpenSession:
         """The budget of the data set: total, spent and left."""
         see_process(self._process)
         limit, spent = self._policy.budget, self._account.spent()
-        return BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta)
+        return BudgetState(limit.epsilon, spent.epsilon, limit.delta, spent.delta, self._account.shares)
 
     @property
     def ledger(self) -> Ledger:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 
+from discreet.escaping import name as one_line
 from discreet.rational import show, small
 
 DATA_SET = "the data set"
@@ -41,12 +43,21 @@ class BudgetState:
         spent: the epsilon spent so far.
         delta: the delta that may be spent; 0 when only pure questions are allowed.
         delta_spent: the delta spent so far.
+        shares: by class of people, the part of every epsilon that they allow; empty where everybody allows the same.
     """
 
     epsilon: Fraction
     spent: Fraction
     delta: Fraction = Fraction(0)
     delta_spent: Fraction = Fraction(0)
+    shares: Mapping[str, Fraction] = field(default_factory=dict)
+
+    @property
+    def people(self) -> dict[str, BudgetState]:
+        """The budget of a person, by class; empty where everybody allows the same."""
+        return {
+            name: BudgetState(share * self.epsilon, share * self.spent) for name, share in self.shares.items()
+        }
 
     @property
     def left(self) -> Fraction:
@@ -62,6 +73,10 @@ class BudgetState:
         words = f"epsilon {show(self.left)} left of {show(self.epsilon)} ({show(self.spent)} spent)"
         if self.delta or self.delta_spent:
             words += f", delta {small(self.delta_left)} left of {small(self.delta)}"
+        if self.shares:
+            each = ((one_line(name), own) for name, own in self.people.items())
+            listed = (f"{name} {show(own.spent)} of {show(own.epsilon)}" for name, own in each)
+            words += f"; people have spent: {', '.join(listed)}"
         return words
 
     def _repr_html_(self) -> str:
@@ -71,4 +86,7 @@ class BudgetState:
         if self.delta or self.delta_spent:
             left = f"{small(self.delta_left)} left of {small(self.delta)}"
             lines.append(("delta", left, f"{small(self.delta_spent)} spent"))
+        for name, own in self.people.items():
+            said = f"{show(own.left)} left of {show(own.epsilon)}"
+            lines.append((f"people: {name}", said, f"{show(own.spent)} spent"))
         return table(lines, "Budget")

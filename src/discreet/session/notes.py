@@ -12,6 +12,7 @@ from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import ranks
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.people.wording import guarantee_of_people, notes_of_people
 from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
@@ -51,31 +52,43 @@ def notes_of(
     if clamped:
         notes.append("values outside their bounds, which are clamped before adding up")
     if (capped or clamped) and not plan.cut_off:
-        notes.append("how much that cut off, which only a part of epsilon can tell: ask with diagnose 0.05")
+        shares = any(release.people is not None for release in plan.releases)
+        told = (
+            "which nothing tells"
+            if shares
+            else "which only a part of epsilon can tell: ask with diagnose 0.05"
+        )
+        notes.append(f"how much that cut off, {told}")
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
+    notes += notes_of_people(plan)
     notes += _of_ranks(plan)
     notes += _of_groups(plan)
     notes += plan.shaping.notes(any(release.estimated is not None for release in plan.releases))
-    for release in (one for one in plan.releases if one.discovery is not None):
-        assert release.discovery is not None
-        chance = release.discovery.mechanism(release)
-        notes.append(
-            f"groups that are not shown: there may be any number of them, most with fewer than "
-            f"{chance.threshold:,} units; one of {chance.surely(0.95):,} or more is shown with a chance of 95 %"
-        )
-        if release.discovery.measure is not None:
-            notes.append(
-                f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
-                "average, as lower ones are not shown"
-            )
+    notes += _of_found(plan)
     if without and in_sequence(plan):
         notes.append(
             f"{', '.join(without)}: of rows that a released number decided, which no interval covers"
         )
     elif without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
-    return (" and ".join(dict.fromkeys(units)), *dict.fromkeys(notes))
+    return (" and ".join(dict.fromkeys(units)) + guarantee_of_people(plan), *dict.fromkeys(notes))
+
+
+def _of_found(plan: QueryPlan) -> Iterator[str]:
+    """The groups that are not shown, where groups are found."""
+    for release in (one for one in plan.releases if one.discovery is not None):
+        assert release.discovery is not None
+        chance = release.discovery.mechanism(release)
+        yield (
+            f"groups that are not shown: there may be any number of them, most with fewer than "
+            f"{chance.threshold:,} units; one of {chance.surely(0.95):,} or more is shown with a chance of 95 %"
+        )
+        if release.discovery.measure is not None:
+            yield (
+                f"counts not far above {chance.threshold:,}, where groups begin to be shown: they are too high on "
+                "average, as lower ones are not shown"
+            )
 
 
 def _of_groups(plan: QueryPlan) -> Iterator[str]:

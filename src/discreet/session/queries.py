@@ -35,6 +35,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.drafts.draft import unfilled
+from discreet.sql.plan.people.planned import for_people, one_by_one
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.planner import plan_together
@@ -85,7 +86,7 @@ class Queries:
         self._rehearsed: set[str] = set()
         self._known = Known()
         self._plans: dict[Question, QueryPlan] = {}
-        self.remembered: Remembered | None = None if invented else Remembered()
+        self.remembered: Remembered | None = None if invented or policy.personal else Remembered()
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
@@ -115,11 +116,12 @@ class Queries:
         asked = question.epsilon * (1 - question.diagnose)
         return self._see_drawn(
             question.epsilon,
-            lambda: self._diagnosed(
+            lambda: for_people(self._diagnosed(
                 make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
-                          self._known, question.intervals, self._gaussian, not question.apart).shaped(question.shaping),
+                          self._known, question.intervals, self._gaussian,
+                          not question.apart and self.catalog.personal is None).shaped(question.shaping),
                 question.epsilon - asked,
-            ),
+            ), self.catalog, self.engine.dialect),
             lambda plan: plan.whole,
         )  # fmt: skip
 
@@ -133,8 +135,9 @@ class Queries:
             see_text(query)
         return self._see_drawn(
             question.epsilon,
-            lambda: plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta,
-                                  question.intervals, self._gaussian),
+            lambda: one_by_one(self.catalog, lambda: plan_together(
+                queries, self.catalog, question.epsilon, question.limits, question.delta, question.intervals,
+                self._gaussian)),
             lambda plans: plans[0],
         )  # fmt: skip
 

@@ -22,7 +22,15 @@ from discreet.session.budget import DATA_SET
 from discreet.session.queries import Queries
 from discreet.session.question import Question
 from discreet.session.waiting.interruption import interruptibly
-from discreet.sql.finish.blockwise import MOST_KEPT, answers, in_groups, integers, noisy_blocks, streams
+from discreet.sql.finish.blockwise import (
+    IN_MEMORY,
+    MOST_KEPT,
+    answers,
+    in_groups,
+    integers,
+    noisy_blocks,
+    streams,
+)
 from discreet.sql.finish.postprocess import rehearse
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.plan import QueryPlan
@@ -82,6 +90,11 @@ def written(queries: Queries, question: Question, target: Target, say: Say) -> W
     target.see(lambda: rehearse(plan, queries.catalog.public))
     if not streams(plan):
         return in_memory(queries.answer(question, plan, say), target)
+    if any(release.people is not None for release in plan.releases):
+        raise QueryRefused(
+            f"Answers of more than {IN_MEMORY:,} groups are not made where people allow different epsilons.",
+            "Ask for fewer groups, or in several questions.",
+        )
     if plan.cut_off:
         raise InvalidParameter(
             "An answer of so many groups is written block by block, without measuring how much was cut off.",

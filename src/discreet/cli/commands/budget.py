@@ -78,7 +78,8 @@ def show(
     where, account, granted, guarantee = _declared(policy, ledger)
     known = _read(where, account, granted, guarantee, None if every else limit)
     granted, spent, charges = known.limit, known.spent, known.charges
-    budget = BudgetState(granted.epsilon, spent.epsilon, granted.delta, spent.delta)
+    budget = BudgetState(granted.epsilon, spent.epsilon, granted.delta, spent.delta,
+                         {} if guarantee is None else guarantee.shares)  # fmt: skip
     if as_json:
         document = {"ledger": named(where), **state(budget), "problem": known.problem, "count": known.count,
                     "charges": [one.document() for one in charges]}  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.accounting import event_text
 from discreet.imports import load
+from discreet.policy.classes import personal_of
 from discreet.policy.path import unit_words
 from discreet.release.exactly import exact, flavour
 
@@ -44,6 +45,7 @@ def facts(policy: Policy) -> dict[str, Any]:
             for name, table in private.items()
         ],
         "neighbours": NEIGHBOURS[policy.neighbours],
+        **_people(policy),
         "flavour": flavour(policy.budget.delta),
         "model": "central: a trusted curator holds the data and adds the noise",
         "budget": {"epsilon": exact(policy.budget.epsilon), "delta": exact(policy.budget.delta)},
@@ -63,10 +65,25 @@ def facts(policy: Policy) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _people(policy: Policy) -> dict[str, Any]:
+    """The classes of people who allow different epsilons; nothing where everybody allows the same."""
+    found = personal_of(policy.tables)
+    if found is None:
+        return {}
+    name, personal = found
+    each = [
+        {"class": one, "epsilon": exact(share * policy.budget.epsilon)}
+        for one, share in personal.shares.items()
+    ]
+    return {"people": {"by": f"{name}.{personal.column}", "classes": each}}
+
+
 def mechanisms(uses: Mapping[str, Use]) -> list[dict[str, Any]]:
     """The mechanisms of an answer, with the events that the ledger keeps."""
     return [
         {"name": type(use.mechanism).__name__, "values": use.values,
+         **({"people": use.person} if use.person else {}),
+         **({"sample": {name: float(keep) for name, keep in use.kept.items()}} if use.kept is not None else {}),
          "event": json.loads(event_text.written(use.mechanism.event(use.neighbours)))}
         for use in uses.values()
     ]  # fmt: skip

@@ -15,7 +15,9 @@ from discreet.engines.identity import Identity
 from discreet.engines.schema import LIST_OF, ColumnSchema, TableSchema, Type
 from discreet.errors import PolicyError
 from discreet.policy import ColumnPolicy, KeyReference, Policy
+from discreet.policy.classes import personal_of
 from discreet.policy.naming import meant
+from discreet.policy.personal import Personal
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values
@@ -149,11 +151,13 @@ class Catalog:
         public: public tables by lower-case name, whole.
         unit_factor: by how much one neighbour step multiplies the contribution of one unit: 1 when a unit is
             added or removed, 2 when one is replaced by another.
+        personal: the table that names the classes of people who allow different epsilons, and these.
     """
 
     private: Mapping[str, PrivateTable]
     public: Mapping[str, pa.Table]
     unit_factor: int
+    personal: tuple[str, Personal] | None = None
 
     @classmethod
     def build(
@@ -179,6 +183,10 @@ class Catalog:
             own = declared.privacy_unit != "row" and not declared.through
             unit = _one(declared.privacy_unit or "", schema) if own else None
             rules = {_one(c, schema): rule for c, rule in declared.columns.items()}
+            if declared.personal is not None:
+                rules = _with_classes(
+                    rules, schema[_one(declared.personal.column, schema)], declared.personal
+                )
             steps = {_one(c, schema) for c in declared.through or {}} | _keys_of(name, policy, schema)
             columns = {
                 column.name.lower(): _column(name, column, rules.get(key), key == unit, folded)
@@ -188,7 +196,19 @@ class Catalog:
             private[name.lower()] = PrivateTable(name, columns, unit_column, declared.max_rows or 1, source,
                                                  per_group=declared.max_rows_per_group)  # fmt: skip
         private = with_paths(private, policy)
-        return cls(private, folded, 2 if policy.neighbours == "replace_one" else 1)
+        factor = 2 if policy.neighbours == "replace_one" else 1
+        return cls(private, folded, factor, personal_of(policy.tables))
+
+
+def _with_classes(
+    rules: dict[str, ColumnPolicy], column: ColumnSchema, personal: Personal
+) -> dict[str, ColumnPolicy]:
+    """The rules of the columns of a table, where the classes of people are the keys of theirs."""
+    own = rules.get(column.name)
+    if own is not None and own.keys is not None:
+        return rules
+    names = [int(name) if column.type is Type.INTEGER else name for name in personal.shares]
+    return {**rules, column.name: ColumnPolicy(keys=names, type=None if own is None else own.type)}
 
 
 def _keys_of(name: str, policy: Policy, schema: TableSchema) -> set[str]:

@@ -56,6 +56,7 @@ DUCKDB = Dialect(
     types=MappingProxyType({}),
     hash=_hash,
     slice=_slice,
+    keyed_hash="sha256('{key}' || CAST({unit} AS VARCHAR))",
     computed_once="MATERIALIZED ",
     least=_least,
 )

@@ -18,6 +18,7 @@ from discreet.errors import PostProcessingError, QueryRefused
 from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
+from discreet.sql.finish.people import ends_by_class
 from discreet.sql.finish.sharper import sharper_ends
 from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
@@ -287,6 +288,10 @@ def direct_ends(
     noisy: NoisyIntegers, aggregate: Aggregate, at: GroupSelection, confidence: float
 ) -> Interval:
     """The interval of an unchanged aggregate, in some groups: float64 arrays (groups,)."""
+    if noisy.plan.people is not None and noisy.plan.people.key is not None:
+        return ends_by_class(
+            noisy, noisy.plan.people, at, lambda own, here: direct_ends(own, aggregate, here, confidence)
+        )
     low, high = (np.empty(len(noisy.entries[at, :0])) for _ in range(2))
     for part, here in blocks(at, len(noisy.entries)):
         entries, values = noisy.of(aggregate, here), noisy.values(aggregate, here)

@@ -26,11 +26,13 @@ from discreet.sql.inspect.explain_rows import part_node, public_table
 from discreet.sql.inspect.wording import ends, facts_of, values, words
 from discreet.sql.intervals.noise_widths import deviation
 from discreet.sql.lower.compile import compile_discovery, compile_part
+from discreet.sql.lower.people.by_class import all_queries
 from discreet.sql.lower.uses import near_leaves_of, ranks
 from discreet.sql.measures.all_rows import noise_of as weights_of_noise
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.people.wording import noise_of_class
 from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, PlannedRelease, QueryPlan
 from discreet.sql.plan.workloads.linear import Linear
 from discreet.sql.plan.workloads.pieced import Pieced
@@ -114,6 +116,10 @@ def explain(
     queries = {}
     if sql:
         for release in plan.counted:
+            if release.people is not None:
+                found = all_queries(release, release.people, dialect, salt=0)
+                queries[release.name] = [sql for sql, _ in found]
+                continue
             numbers = range(len(release.parts))
             finding = (
                 [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
@@ -269,10 +275,15 @@ def _noise(release: PlannedRelease, index: int, row: str, one_unit: str) -> list
     """By how much a row and a unit move the integers of a measure, and the noise that hides it."""
     measure, scale, share = release.measures[index], release.scale(index), release.shares[index]
     if isinstance(measure, Ranks):
-        return noise_of(ranks(release, index, measure), one_unit)
+        return [
+            *noise_of(ranks(release, index, measure), one_unit),
+            *(noise_of_class(release, index) if release.people is not None else ()),
+        ]
     moved = f"   one row moves them by {row}, one unit by {one_unit}, in L1"
     if release.estimated is not None:
         return [moved]
+    if release.people is not None and index not in release.people.sampled:
+        return [moved, *noise_of_class(release, index)]
     if release.gaussian(index) is not None:
         spread = deviation(release, index)
         size, unit = _natural(measure, Fraction(spread))
@@ -287,6 +298,7 @@ def _noise(release: PlannedRelease, index: int, row: str, one_unit: str) -> list
     return [
         moved,
         f"   epsilon {show(share)}: noise of scale {_figure(float(scale))}{natural} on each integer",
+        *(noise_of_class(release, index) if release.people is not None else ()),
     ]
 
 
@@ -332,6 +344,8 @@ def _deviation(release: PlannedRelease, aggregate: Aggregate) -> float | None:
     weights = weights_of_noise(release.measures[aggregate.measure], weights)
     if release.gaussian(aggregate.measure) is not None:
         return math.sqrt(float(weights @ weights)) * deviation(release, aggregate.measure)
+    if release.people is not None:
+        return math.sqrt(float(weights @ weights) * float(release.people.law.variances[aggregate.measure]))
     law = release.estimated
     scale = law.scales[aggregate.measure] if isinstance(law, Linear) else release.scale(aggregate.measure)
     return math.sqrt((2.0 if law is None else law.variance) * float(weights @ weights)) * float(scale)

@@ -23,6 +23,7 @@ from discreet.sql.expressions.expression import Call, Column, Expression, Litera
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.inspect.diagram import Fact, Json
 from discreet.sql.measures.measure import Measure
+from discreet.sql.plan.people.wording import told_of_people
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.linear import Linear
@@ -155,9 +156,9 @@ def ends(span: Span, kind: Type, between: str = " … ") -> str:
 
 
 def told(plan: QueryPlan) -> tuple[str, ...]:
-    """A few lines on each workload of a plan, and one on its Gaussian noise."""
+    """A few lines on each workload of a plan, one on its Gaussian noise, and those on classes of people."""
     lines = [line for workload in plan.workloads for line in (_measured(workload), _saved(plan, workload))]
-    return (*lines, *_gaussian(plan))
+    return (*lines, *_gaussian(plan), *told_of_people(plan))
 
 
 def _gaussian(plan: QueryPlan) -> list[str]:

@@ -17,6 +17,7 @@ from discreet.sql.algebra.relation import scans
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
+from discreet.sql.lower.people.by_class import all_queries
 from discreet.sql.lower.uses import near_leaves_of
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
@@ -68,7 +69,9 @@ def _queries(plan: QueryPlan, engine: Engine) -> Iterator[Compiled]:
     for release, known in zip(plan.counted, imagined(plan).counted, strict=True):
         if release.discovery is not None:
             yield compile_discovery(release, engine.dialect, SALT)
-        if known.cells:
+        if known.cells and known.people is not None:
+            yield from (Compiled(*query) for query in all_queries(known, known.people, engine.dialect, SALT))
+        elif known.cells:
             for number in range(len(known.parts)):
                 near = near_leaves_of(known, number)
                 yield compile_part(known, number, engine.dialect, SALT, near=near)

@@ -204,7 +204,7 @@ def exact_integers(
         ):
             continue
         for index, result in enumerate(_results(release, number, engine, salt, portable, given)):
-            _put(out, release, number, result, more=index > 0)
+            put(out, release, number, result, more=index > 0)
     for number in known:
         out[:, places[number]] = 0
     return out
@@ -240,7 +240,7 @@ def exact_counts(
     Privacy: as for `exact_integers`; one row counts in one leaf.
     """
     near = near_leaves_of(release, measure.part)
-    if near is not None and release.cells and _slices(release, measure.part, engine) == 1:
+    if near is not None and release.cells and slices_of(release, measure.part, engine) == 1:
         (result,) = _results(release, measure.part, engine, salt, given=given, near=near)
         leaf, count, width = (arrow.numbers(result.column(name)) for name in ("leaf", "m0", "wide"))
         rest = partial(_counts_by_leaf, release, measure, engine, salt, given)
@@ -273,14 +273,14 @@ def _results(
     near: NearLeaves | None = None,
 ) -> Iterator[pa.Table]:
     """The integers of a part from the engine, for one slice of the units after the other."""
-    slices = _slices(release, number, engine)
+    slices = slices_of(release, number, engine)
     for index in range(slices):
         compiled = compile_part(release, number, engine.dialect, salt, portable, Units(index, slices), near)
         tables = filled(compiled.tables, release.parts[number].rows.relation, given)
         yield engine.integers(compiled.sql, tables)
 
 
-def _slices(release: PlannedRelease, number: int, engine: Engine) -> int:
+def slices_of(release: PlannedRelease, number: int, engine: Engine) -> int:
     """In how many slices of the units a part is counted."""
     return getattr(engine, "slices", 1) if adds_up(release, number) else 1
 
@@ -291,7 +291,7 @@ def _by_leaf(result: pa.Table) -> tuple[Integers, Integers, Integers]:
     return cell, leaf, count
 
 
-def _put(out: Integers, release: PlannedRelease, number: int, result: pa.Table, more: bool) -> None:
+def put(out: Integers, release: PlannedRelease, number: int, result: pa.Table, more: bool) -> None:
     """Put the counts of the engine for a part in its place, or add its counts of one more slice of the units.
 
     Privacy: a unit is in one slice, whose integers it moves by as much as it would move those of all units; adding and

@@ -17,6 +17,8 @@ from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.near_leaves import NearLeaves, near_leaves
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.drafts.draft import unfilled
+from discreet.sql.plan.people.by_class import ByClass
+from discreet.sql.plan.people.sampled import keeps
 from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.syntax.alike.blanks import ValueNeededError
 
@@ -66,6 +68,9 @@ def _worked_out(release: PlannedRelease) -> dict[str, Use]:
     for index, measured in enumerate(release.measures):
         if found is not None and index == found.measure:
             continue
+        if release.people is not None and index not in release.people.sampled:
+            out.update(_by_class(release, index, release.people))
+            continue
         noise: LaplaceVector | GaussianVector | QuantilesWithEnds
         parameter = release.gaussian(index)
         if isinstance(measured, Ranks):
@@ -75,8 +80,27 @@ def _worked_out(release: PlannedRelease) -> dict[str, Use]:
         else:
             noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
         values = drawn(release, index) if found is None else None
-        out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index))
+        kept = None if release.people is None else keeps(release.people, release.shares[index])
+        out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index), kept=kept)
     return out
+
+
+def use_of_class(release: PlannedRelease, index: int, name: str) -> str:
+    """The name of the use that makes a measure of the people of one class noisy."""
+    return f"{use_of(release, index)} {name}"
+
+
+def _by_class(release: PlannedRelease, index: int, people: ByClass) -> dict[str, Use]:
+    """A measure of each class, with noise for its share of epsilon: alternatives, for a unit is of one class."""
+    measured, classes = release.measures[index], people.classes
+    together = _set(release, index) or f"{use_of(release, index)} classes"
+    return {
+        use_of_class(release, index, name): Use(
+            LaplaceVector(release.scale(index) / share, release.sensitivity(measured)),
+            "add_remove", drawn(release, index), together, name,
+        )
+        for name, share in zip(classes.names, classes.shares, strict=True)
+    }  # fmt: skip
 
 
 def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:

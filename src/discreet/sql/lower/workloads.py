@@ -223,6 +223,9 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     Returns:
         float64 array (draws, groups, entries of the measure).
     """
+    if release.people is not None:
+        shape = draws, release.cells, release.measures[measure].entries
+        return release.people.drawn(measure, shape, release.people.of_groups(release.keys, release.cells))
     if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
         return release.recalled.drawn(measure, (draws, release.cells, release.measures[measure].entries))
     estimated = release.estimated

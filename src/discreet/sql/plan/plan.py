@@ -21,6 +21,7 @@ from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.people.by_class import ByClass
 from discreet.sql.plan.recalled import Recalled
 from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 from discreet.sql.plan.workloads.estimated import Estimated
@@ -144,6 +145,7 @@ class PlannedRelease:
         recalled: how it is made of integers that were released before; None where it is not.
         times: of weighted sums of groups, how much the sizes of the weights of one group add up to.
         length: of weighted sums of groups, how much the squares of the weights of one group add up to.
+        people: how people who allow different epsilons are counted by class; None where all allow the same.
     """
 
     name: str
@@ -161,6 +163,7 @@ class PlannedRelease:
     recalled: Recalled | None = None
     times: int = 1
     length: int = 1
+    people: ByClass | None = None
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
@@ -170,7 +173,14 @@ class PlannedRelease:
     @property
     def law(self) -> Estimated | Ranged | Pieced | Recalled | None:
         """The law of the noise of an integer, where it is another one than that of a release by itself."""
+        if self.people is not None:
+            return self.people.law
         return self.recalled if self.recalled is not None else self.estimated
+
+    @property
+    def drawn_here(self) -> bool:
+        """Whether its integers get noise themselves, for all people at once or for each class of them."""
+        return self.law is None or self.people is not None
 
     @cached_property
     def cells(self) -> int:
@@ -245,7 +255,10 @@ class PlannedRelease:
     @cached_property
     def scales(self) -> tuple[Fraction, ...]:
         """Those of all measures with Laplace noise, or of ranks."""
-        return tuple(self.scale(at) for at in range(len(self.measures)) if self.gaussian(at) is None)
+        own = tuple(self.scale(at) for at in range(len(self.measures)) if self.gaussian(at) is None)
+        if self.people is None:
+            return own
+        return tuple(scale / share for scale in own for share in self.people.classes.shares)
 
 
 @dataclass(frozen=True)
@@ -335,13 +348,13 @@ class QueryPlan:
     @cached_property
     def measured(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers get noise: the marginals of a workload stand in the place of its tables."""
-        alone = tuple(release for release in self.releases if release.law is None)
+        alone = tuple(release for release in self.releases if release.drawn_here)
         return alone + tuple(marginal for workload in self.workloads for _, marginal in workload.marginals)
 
     @cached_property
     def counted(self) -> tuple[PlannedRelease, ...]:
         """The releases whose integers the engine counts."""
-        alone = tuple(release for release in self.releases if release.law is None)
+        alone = tuple(release for release in self.releases if release.drawn_here)
         return alone + tuple(workload.finest for workload in self.workloads)
 
     @cached_property

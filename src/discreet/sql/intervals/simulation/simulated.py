@@ -235,7 +235,8 @@ def _draws_table(noisy: NoisyIntegers, draws: int, seed: int, only: Integers | N
     for measure, asked in by_measure.items():
         quantities = [noisy.plan.aggregates[index].quantity for index in asked]
         entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
-        if noisy.plan.law is not None and only is None:
+        people = noisy.plan.people
+        if noisy.plan.law is not None and only is None and (people is None or measure not in people.sampled):
             again = noise_again(noisy.plan, measure, draws, seed) + entries
             estimate = noisy.plan.measures[measure].estimate
             values.update(

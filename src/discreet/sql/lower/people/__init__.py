@@ -1,0 +1,1 @@
+"""Releases to people who allow different epsilons, run."""

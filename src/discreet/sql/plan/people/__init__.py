@@ -1,0 +1,1 @@
+"""Questions to people who allow different epsilons."""

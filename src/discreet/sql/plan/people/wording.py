@@ -1,0 +1,76 @@
+"""Releases to people who allow different epsilons, told to a person."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from discreet.rational import show
+from discreet.sql.plan.people.by_class import ByClass
+from discreet.sql.plan.people.sampled import keeps
+from discreet.sql.plan.plan import PlannedRelease, QueryPlan
+
+
+def protected(people: ByClass, epsilon: Fraction) -> str:
+    """How much each class of people is protected, of an epsilon."""
+    pairs = zip(people.classes.names, people.classes.shares, strict=True)
+    return ", ".join(f"{name} {show(share * epsilon)}" for name, share in pairs)
+
+
+def kept(people: ByClass, epsilon: Fraction) -> str:
+    """How often a person of each class is in a sample, for an epsilon."""
+    return ", ".join(f"{name} {100 * float(keep):.3g} %" for name, keep in keeps(people, epsilon).items())
+
+
+def told_of_people(plan: QueryPlan) -> list[str]:
+    """A line on how much each class of people is protected, and one on those who are sampled."""
+    known = [one for one in plan.releases if one.people is not None]
+    if not known or known[0].people is None:
+        return []
+    people = known[0].people
+    lines = [f"people by {people.classes.column}: epsilon {protected(people, plan.epsilon)}"]
+    return lines + [f"quantiles are of a sample of the people: {often}" for often in sorted(_samples(known))]
+
+
+def guarantee_of_people(plan: QueryPlan) -> str:
+    """How much an answer costs each class of people, to follow the guarantee; empty where it costs all the same."""
+    people = next((one.people for one in plan.releases if one.people is not None), None)
+    return "" if people is None else f", for people of the class: epsilon {protected(people, plan.epsilon)}"
+
+
+def notes_of_people(plan: QueryPlan) -> list[str]:
+    """Notes on the errors that intervals leave out."""
+    known = [one for one in plan.releases if one.people is not None]
+    if not known or known[0].people is None:
+        return []
+    people = known[0].people
+    named = f"{people.classes.table.name}.{people.classes.column}"
+    notes = [f"people whom {named} puts into no class that is declared, who are not counted"]
+    return notes + [
+        f"how people who are kept differ from the others: a quantile is of a sample with {often} of the people"
+        for often in sorted(_samples(known))
+    ]
+
+
+def noise_of_class(release: PlannedRelease, index: int) -> list[str]:
+    """The lines on the noise of a measure: for each class, or for those who are kept in a sample."""
+    people, share = release.people, release.shares[index]
+    assert people is not None
+    if index in people.sampled:
+        return [f"   of a sample of the people: {kept(people, share)}"]
+    pairs = zip(people.classes.names, people.classes.shares, people.possible[index], strict=True)
+    scale = float(people.scales[index])
+    return [
+        f"   {name}: epsilon {show(own * share)}, noise of scale {scale / float(own):,.4g} on each integer"
+        + ("" if may else "; no row of them counts here")
+        for name, own, may in pairs
+    ]
+
+
+def _samples(releases: list[PlannedRelease]) -> set[str]:
+    """How often people are in each of the samples."""
+    return {
+        kept(release.people, release.shares[index])
+        for release in releases
+        if release.people is not None
+        for index in release.people.sampled
+    }
