@@ -7,7 +7,7 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from types import MappingProxyType
@@ -18,6 +18,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
+from discreet.engines.duckdb.lanes import Lane, Lanes, cursors
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
 from discreet.engines.duckdb.shape import Shape, shape_of
@@ -66,7 +67,11 @@ class DuckDBEngine:
     dialect: str = CAPABILITIES.dialect
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin], folder: str = ""
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        origins: Mapping[str, Origin],
+        folder: str = "",
+        further: Sequence[duckdb.DuckDBPyConnection] = (),
     ) -> None:
         self._copies: Final = Copies(folder, self._reread)
         self._connection: Final = connection
@@ -95,8 +100,14 @@ class DuckDBEngine:
         }
         self._probed: dict[Shape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
-        self._small: Final = (
-            Small(connection, self._versions, os.path.dirname(folder)) if folder and not in_memory else None
+        self._small: Final = None if in_memory or not folder else self._second(connection, folder)
+        own = further if self._small is not None or _few(origins.values()) else ()
+        self._lanes: Final = Lanes(
+            [
+                Lane(one, origins, self._schema, None if self._small is None else self._second(one, folder))
+                for one in own
+            ],
+            lambda: self._copies.none,
         )
 
     @classmethod
@@ -148,15 +159,18 @@ class DuckDBEngine:
             # and not after a charge.
             if _few(origins.values()):
                 for_few_rows(connection)
-            mended = str(folder.path / "mended")
+            mended, further = str(folder.path / "mended"), cursors(connection)
             seal(connection, [path for origin in origins.values() for path in origin.paths], mended)
-            engine = cls(connection, origins, mended)
+            engine = cls(connection, origins, mended, further)
         except BaseException:
             connection.close()
             folder.remove()
             raise
         engine._clear = weakref.finalize(engine, _clear, connection, folder, os.getpid())
         return engine
+
+    def _second(self, connection: duckdb.DuckDBPyConnection, folder: str) -> Small:
+        return Small(connection, self._versions, os.path.dirname(folder))
 
     @cached_property
     def slices(self) -> int:
@@ -268,13 +282,18 @@ class DuckDBEngine:
 
     def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
-        with self._lock:
-            self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
+        if not self._copies.none:
+            with self._lock:
+                self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
         used = self._used(sql)
         if not all(readable(self._files[name][1]) for name in used):
             return False
         state = repr(sorted((name, self._versions[name]()) for name in used))
         key = shape_of(sql, tables)
+        if self._probed.get(key) == state and (
+            self._unchanging or all(self._files[name][1] for name in used)
+        ):
+            return True  # and nobody waits for the query that another one asked
         with self._lock:
             whole = self._probed.get(key) == state and self._bound(
                 name for name in used if not self._files[name][1]
@@ -309,6 +328,7 @@ class DuckDBEngine:
     def interrupt(self) -> None:
         """Stop the query that another thread is running, which then raises `EngineError`."""
         self._connection.interrupt()
+        self._lanes.interrupt()
         if self._small is not None:
             self._small.interrupt()
 
@@ -316,6 +336,7 @@ class DuckDBEngine:
         """Stop the running query and release the data; further queries raise `EngineError`."""
         self.interrupt()
         with self._lock:
+            self._lanes.close()
             self._connection.close()
             if self._small is not None:
                 self._small.close()
@@ -324,8 +345,14 @@ class DuckDBEngine:
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
         see_no_clash(tables, self._versions)
-        with self._lock:
+        if not (numbers and self._lock.acquire(blocking=False)):
+            if numbers and (beside := self._lanes.integers(sql, tables, self._used(sql), [])) is not None:
+                return beside
+            self._lock.acquire()
+        try:
             result = self._surely(sql, tables, numbers=numbers)
+        finally:
+            self._lock.release()
         if result is None:
             raise failed()
         return result
