@@ -17,13 +17,13 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
-from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
+from discreet.engines.duckdb.connection import connect, for_few_rows, quote, rows_at_once, seal
 from discreet.engines.duckdb.lanes import Lane, Lanes, cursors
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
 from discreet.engines.duckdb.shape import Shape, shape_of
 from discreet.engines.duckdb.side_tables import SideTables
-from discreet.engines.duckdb.small import FEW_ROWS, Small
+from discreet.engines.duckdb.small import Small, few
 from discreet.engines.duckdb.sources.attach import attach
 from discreet.engines.duckdb.sources.copies import Copies, unread
 from discreet.engines.duckdb.sources.databases import attach_connection, is_connection
@@ -44,8 +44,6 @@ MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
 PROBED = 1000
 """How many shapes of queries an engine remembers as sound."""
-ROW_BYTES = 300
-"""The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
 
 
 class DuckDBEngine:
@@ -80,7 +78,7 @@ class DuckDBEngine:
             one.files or one.paths or one.pattern for one in origins.values()
         )
         self._unchanging: Final = bool(folder) and all(one.rows is not None for one in origins.values())
-        self._prepared: Final = Prepared(connection, in_memory, bool(folder) and _few(origins.values()))
+        self._prepared: Final = Prepared(connection, in_memory, bool(folder) and few(origins.values()))
         self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
@@ -95,20 +93,14 @@ class DuckDBEngine:
             table.lower() for table, one in origins.items() if one.csv
         )
         self._files: Final = {table.lower(): (quote(table), one.parquet) for table, one in origins.items()}
-        self._shapes: Final = {
-            name: columns_of(connection, quoted) for name, (quoted, _) in self._files.items()
-        }
+        self._shapes: Final = {name: columns_of(connection, sql) for name, (sql, _) in self._files.items()}
         self._probed: dict[Shape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
         self._small: Final = None if in_memory or not folder else self._second(connection, folder)
-        own = further if self._small is not None or _few(origins.values()) else ()
-        self._lanes: Final = Lanes(
-            [
-                Lane(one, origins, self._schema, None if self._small is None else self._second(one, folder))
-                for one in own
-            ],
-            lambda: self._copies.none,
-        )
+        own = further if self._small is not None or few(origins.values()) else ()
+        smalls = (None if self._small is None else self._second(one, folder) for one in own)
+        lanes = [Lane(one, origins, self._schema, small) for one, small in zip(own, smalls, strict=True)]
+        self._lanes: Final = Lanes(lanes, lambda: self._copies.none)
 
     @classmethod
     def open(
@@ -157,7 +149,7 @@ class DuckDBEngine:
                     origins[table] = origin
             # The views are made behind the seal, so that one that would reach outside is refused here
             # and not after a charge.
-            if _few(origins.values()):
+            if few(origins.values()):
                 for_few_rows(connection)
             mended, further = str(folder.path / "mended"), cursors(connection)
             seal(connection, [path for origin in origins.values() for path in origin.paths], mended)
@@ -186,7 +178,7 @@ class DuckDBEngine:
                 sql = f"EXPLAIN (FORMAT json) SELECT * FROM {quote(table)}"
                 ((_, text),) = self._connection.execute(sql).fetchall()
                 rows = max(rows, *map(int, re.findall(r'"Estimated Cardinality": "(\d+)"', text)))
-            return min(MOST_SLICES, 1 + rows // _rows_at_once(self._connection))
+            return min(MOST_SLICES, 1 + rows // rows_at_once(self._connection))
         return 1
 
     def schema(self) -> Mapping[str, TableSchema]:
@@ -290,14 +282,11 @@ class DuckDBEngine:
             return False
         state = repr(sorted((name, self._versions[name]()) for name in used))
         key = shape_of(sql, tables)
-        if self._probed.get(key) == state and (
-            self._unchanging or all(self._files[name][1] for name in used)
-        ):
+        stored = [] if self._unchanging else [name for name in used if not self._files[name][1]]
+        if not stored and self._probed.get(key) == state:
             return True  # and nobody waits for the query that another one asked
         with self._lock:
-            whole = self._probed.get(key) == state and self._bound(
-                name for name in used if not self._files[name][1]
-            )
+            whole = self._probed.get(key) == state and self._bound(stored)
             if not whole:
                 self._beside.forget()
                 whole = self._fitting(used) and self._bound(used) and binds(self._connection, sql, tables)
@@ -402,20 +391,6 @@ class DuckDBEngine:
             if files and table.lower() in sql.lower():
                 mended |= self._copies.take(table, files, self._versions[table.lower()](), schema)
         return mended
-
-
-def _few(origins: Iterable[Origin]) -> bool:
-    """Whether all tables lie in memory and have few rows in all."""
-    rows = [one.rows for one in origins]
-    return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
-
-
-def _rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:
-    """How many rows fit into half of the memory that DuckDB may use."""
-    ((limit,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
-    number, unit = limit.split()
-    size = float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)
-    return max(1, int(size / 2 / ROW_BYTES))
 
 
 def _clear(connection: duckdb.DuckDBPyConnection, folder: Folder, process: int) -> None:

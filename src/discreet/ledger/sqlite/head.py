@@ -75,7 +75,7 @@ class HeadFile:
             if time.monotonic() > deadline:
                 return False
             time.sleep(pause)
-            pause = min(2 * pause, 0.01)
+            pause = min(2 * pause, 0.001)
         return True
 
     def unlock(self) -> None:

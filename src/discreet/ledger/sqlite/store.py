@@ -207,7 +207,9 @@ class SqliteStore:
         head = self._head
         assert head is not None
         for _ in range(100):
-            if not head.lock(self._timeout):
+            with self.turns.next_to_write(self._timeout):
+                had = head.lock(self._timeout)
+            if not had:
                 raise busy(self.where)
             if head.in_place():
                 break
