@@ -101,16 +101,19 @@ class FileTurns:
             _unlock(file, _byte(question))
 
     @contextlib.contextmanager
-    def next_to_write(self, wait: float) -> Iterator[None]:
+    def next_to_write(self, wait: float) -> Iterator[bool]:
         """Be the next of all processes to write: none that has just written comes first, however fast it is.
 
         Args:
             wait: seconds; then go on without. It is a courtesy, and another lock keeps writers apart.
+
+        Yields:
+            Whether it is the next.
         """
         file = _file(self._place)
         mine = file is not None and _lock(file, _NEXT, time.monotonic() + wait, 0.0005)
         try:
-            yield
+            yield mine
         finally:
             if mine and file is not None:
                 _unlock(file, _NEXT)
@@ -160,6 +163,9 @@ def _in_child() -> None:
     global _mutex
     _mutex = threading.Lock()
     _locks.clear()
+    while _files:
+        with contextlib.suppress(OSError):
+            os.close(_files.popitem()[1])
 
 
 if hasattr(os, "register_at_fork"):

@@ -207,7 +207,9 @@ class SqliteStore:
         head = self._head
         assert head is not None
         for _ in range(100):
-            with self.turns.next_to_write(self._timeout):
+            # Who opened it just now has the lock, and may not wait for others who wait for it.
+            first = contextlib.nullcontext(True) if head.held else self.turns.next_to_write(self._timeout)
+            with first:
                 had = head.lock(self._timeout)
             if not had:
                 raise busy(self.where)
