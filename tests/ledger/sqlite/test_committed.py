@@ -86,7 +86,12 @@ def test_a_look_needs_no_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyP
             answered(ledger, f"more {at}")
         seen: list[object] = []
         read = SqliteStore.read
-        monkeypatch.setattr(SqliteStore, "read", lambda self, work: (seen.append(work), read(self, work))[1])
+
+        def watched(self: SqliteStore, work: Any) -> Any:
+            seen.append(work)
+            return read(self, work)
+
+        monkeypatch.setattr(SqliteStore, "read", watched)
         looked = ledger.standings([VISITS, ANA]), ledger.since(40), ledger.since(44)
         assert not seen
         assert [entry.number for entry in ledger.since(1)] == list(range(2, 45))  # further back than is kept

@@ -77,7 +77,7 @@ def see_noted(state: State) -> None:
     for one in threads:
         one.join()
     assert failed == [7]
-    assert sorted(int(line.about) for line in state.audit(100)) == [at for at in range(16) if at != 7]
+    assert sorted(int(line.action) for line in state.audit(100)) == [at for at in range(16) if at != 7]
     assert state.verify().number == 15
 
 
