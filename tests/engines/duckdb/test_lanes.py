@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -141,4 +142,18 @@ def test_lanes_reach_no_file_and_keep_their_settings(where: str, tmp_path: Path)
             with pytest.raises(Exception, match=r"disabled|locked|Permission"):
                 lane._connection.execute(text)
         assert lane._connection.execute(own).fetchall() == engine._connection.execute(own).fetchall()
+    engine.close()
+
+
+def test_an_interrupted_lane_does_not_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = DuckDBEngine.open({"visits": rows(200)})
+
+    def stopped(
+        self: lanes.Lanes, sql: str, tables: object, names: object, why: list[type[Exception]]
+    ) -> None:
+        why.append(duckdb.InterruptException)
+
+    monkeypatch.setattr(lanes.Lanes, "integers", stopped)
+    with engine._lock, pytest.raises(EngineError):
+        asked(engine, 3)
     engine.close()

@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -49,9 +49,9 @@ PROBED = 1000
 class DuckDBEngine:
     """Tables in DuckDB, seen through views whose columns have the logical types and no collation.
 
-    Its connection reads the files that it was opened on and nothing else; its configuration is locked. Calls
-    are taken one at a time, since DuckDB gives all cores to one query. Rows that do not fit into
-    memory are spilled into a folder that only this user can read, and that goes when the engine is closed.
+    Its connections read the files that it was opened on and nothing else; their configuration is locked. Calls are
+    taken one at a time, since DuckDB gives all cores to one query; over few rows some run at once (`lanes`). Rows
+    beyond memory are spilled into a folder that only this user can read, and that goes when the engine is closed.
 
     Example:
         >>> import pyarrow as pa
@@ -96,10 +96,10 @@ class DuckDBEngine:
         self._shapes: Final = {name: columns_of(connection, sql) for name, (sql, _) in self._files.items()}
         self._probed: dict[Shape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
-        self._small: Final = None if in_memory or not folder else self._second(connection, folder)
+        second = partial(Small, versions=self._versions, folder=os.path.dirname(folder))
+        self._small: Final = None if in_memory or not folder else second(connection)
         own = further if self._small is not None or few(origins.values()) else ()
-        smalls = (None if self._small is None else self._second(one, folder) for one in own)
-        lanes = [Lane(one, origins, self._schema, small) for one, small in zip(own, smalls, strict=True)]
+        lanes = [Lane(one, origins, self._schema, self._small and second(one)) for one in own]
         self._lanes: Final = Lanes(lanes, lambda: self._copies.none)
 
     @classmethod
@@ -160,9 +160,6 @@ class DuckDBEngine:
             raise
         engine._clear = weakref.finalize(engine, _clear, connection, folder, os.getpid())
         return engine
-
-    def _second(self, connection: duckdb.DuckDBPyConnection, folder: str) -> Small:
-        return Small(connection, self._versions, os.path.dirname(folder))
 
     @cached_property
     def slices(self) -> int:
@@ -335,8 +332,11 @@ class DuckDBEngine:
     def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
         see_no_clash(tables, self._versions)
         if not (numbers and self._lock.acquire(blocking=False)):
-            if numbers and (beside := self._lanes.integers(sql, tables, self._used(sql), [])) is not None:
+            why: list[type[Exception]] = []
+            if numbers and (beside := self._lanes.integers(sql, tables, self._used(sql), why)) is not None:
                 return beside
+            if interrupted(why):
+                raise failed()
             self._lock.acquire()
         try:
             result = self._surely(sql, tables, numbers=numbers)
