@@ -78,3 +78,28 @@ def test_a_turn_ends_with_an_error_inside(durable: str) -> None:
         with pytest.raises(ZeroDivisionError), ledger.turn("q"):
             raise ZeroDivisionError
         assert _waits(ledger, "q")
+
+
+HOLDS = """
+import sys
+from discreet.ledger.turn import FileTurns
+with FileTurns(sys.argv[1]).next_to_write(5) as mine:
+    print(mine, flush=True)
+    sys.stdin.readline()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs locks of bytes")
+def test_one_process_at_a_time_is_the_next_to_write(tmp_path: Path) -> None:
+    turns = turn.FileTurns(str(tmp_path / "l.db-turns"))
+    with turns.next_to_write(5) as mine:
+        assert mine
+    command = [sys.executable, "-c", HOLDS, str(tmp_path / "l.db-turns")]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True\n"
+        with turns.next_to_write(0.05) as mine:
+            assert not mine  # and it goes on: another lock keeps writers apart
+        other.communicate("go on\n")
+    with turns.next_to_write(5) as mine:
+        assert mine

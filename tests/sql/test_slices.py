@@ -12,6 +12,7 @@ from tests import inside
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb import connection as connections
 from discreet.engines.duckdb import engine as engines
 from discreet.engines.duckdb.connection import connect
 from discreet.sql.conformance import tables
@@ -84,12 +85,12 @@ def test_sums_of_slices_saturate_and_never_wrap() -> None:
 def test_as_many_rows_as_fit_into_half_of_the_memory() -> None:
     for limit, size in (("600KiB", 600 * 1024), ("4GiB", 4 * 1024**3), ("600MB", 600 * 1000**2)):
         connection = connect(memory_limit=limit)
-        rows = engines._rows_at_once(connection)
-        assert abs(rows - size / 2 / engines.ROW_BYTES) <= 0.02 * rows  # DuckDB shows it with one decimal
+        rows = connections.rows_at_once(connection)
+        assert abs(rows - size / 2 / connections.ROW_BYTES) <= 0.02 * rows  # DuckDB shows it with one decimal
 
 
 def test_how_many_slices_depends_on_the_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "_rows_at_once", lambda connection: 100)
+    monkeypatch.setattr(engines, "rows_at_once", lambda connection: 100)
     sizes = {90: 1, 250: 3, 10**5: engines.MOST_SLICES}
     for rows, slices in sizes.items():
         assert DuckDBEngine.open({"t": pa.table({"u": range(rows)})}).slices == slices

@@ -300,7 +300,7 @@ class Ledger:
         self, accounts: Sequence[Account], extra: Loss | Event | None = None
     ) -> list[tuple[Entry | None, Loss]]:
         """Return `latest` and `spent` of each account, all at one moment."""
-        found = self._store.read(
+        found = self._store.look(
             lambda rows: [(last_charge(rows, a.name), rows.tally(a.name)) for a in accounts]
         )
         return [(last, spent_of(line, a, extra)) for a, (last, line) in zip(accounts, found, strict=True)]
@@ -339,7 +339,7 @@ class Ledger:
 
     def since(self, number: int) -> list[Entry]:
         """List the entries behind one in order, without answers; of more than a page, the first."""
-        return _page(self._store, number)
+        return self._store.look(lambda rows: rows.after(number, PAGE))
 
     def newest(self, count: int) -> list[Entry]:
         """List the last entries in order, at most so many, without answers."""

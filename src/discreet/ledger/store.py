@@ -107,6 +107,9 @@ class Store(Protocol):
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on a consistent view."""
 
+    def look(self, work: Callable[[Rows], Result]) -> Result:
+        """Run `work` on entries that are committed, all that were before; for looks, which nothing is charged by."""
+
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` alone, then make its entries durable before returning. All of it or nothing."""
 
@@ -135,6 +138,8 @@ class MemoryStore:
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` alone."""
         return self.write(work)
+
+    look = read
 
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` alone. Work appends at its very end, so there is nothing to undo when it raises."""

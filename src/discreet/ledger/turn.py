@@ -23,6 +23,8 @@ if sys.platform != "win32":
 WAIT = 60.0
 """Seconds to wait for the same question elsewhere."""
 _PAUSE = 0.05
+_NEXT = 1 << 60
+"""The byte of whoever writes next: behind those of all questions."""
 
 
 class _QuestionLock:
@@ -98,6 +100,24 @@ class FileTurns:
         if file is not None:
             _unlock(file, _byte(question))
 
+    @contextlib.contextmanager
+    def next_to_write(self, wait: float) -> Iterator[bool]:
+        """Be the next of all processes to write: none that has just written comes first, however fast it is.
+
+        Args:
+            wait: seconds; then go on without. It is a courtesy, and another lock keeps writers apart.
+
+        Yields:
+            Whether it is the next.
+        """
+        file = _file(self._place)
+        mine = file is not None and _lock(file, _NEXT, time.monotonic() + wait, 0.0005)
+        try:
+            yield mine
+        finally:
+            if mine and file is not None:
+                _unlock(file, _NEXT)
+
 
 def _byte(question: str) -> int:
     return int.from_bytes(hashlib.sha256(question.encode()).digest()[:7], "big")
@@ -116,7 +136,7 @@ def _file(place: str) -> int | None:
         return _files[place]
 
 
-def _lock(file: int, byte: int, deadline: float) -> bool:
+def _lock(file: int, byte: int, deadline: float, pause: float = _PAUSE) -> bool:
     if sys.platform == "win32":
         return False
     while True:
@@ -125,7 +145,7 @@ def _lock(file: int, byte: int, deadline: float) -> bool:
         except (BlockingIOError, PermissionError):
             if time.monotonic() > deadline:
                 return False
-            time.sleep(_PAUSE)
+            time.sleep(pause)
         except OSError:  # no locks on this file system
             return False
         else:
@@ -143,6 +163,9 @@ def _in_child() -> None:
     global _mutex
     _mutex = threading.Lock()
     _locks.clear()
+    while _files:
+        with contextlib.suppress(OSError):
+            os.close(_files.popitem()[1])
 
 
 if hasattr(os, "register_at_fork"):

@@ -77,6 +77,12 @@ class History:
             self._catch_up()
             return dict(self._own.get(account_name(name), {}))
 
+    def paid(self, name: str, key: str) -> bool:
+        """Whether an analyst was charged for an answer."""
+        with self._lock:
+            self._catch_up()
+            return key in self._own.get(account_name(name), ())
+
     def answered(self, key: str) -> bool:
         """Whether the ledger keeps the answer."""
         with self._lock:

@@ -202,7 +202,7 @@ class Service:
             look = session.look_at_workload(**given) if together else session.look(**asked)
             see_size(look)
             history = self.datasets[name].history
-            paid = not look.key or look.key in history.of(caller.name)
+            paid = not look.key or history.paid(caller.name, look.key)
             if look.key and not (paid and history.answered(look.key)):
                 _try_out(session, asked)
             began.see(look, history.answered(look.key))

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from discreet.engines.duckdb import DuckDBEngine, prepared, shape, side_tables
+from discreet.engines.duckdb import DuckDBEngine, prepared, shape, side_tables, small
 from discreet.errors import EngineError
 
 DATA = pa.table({"age": [at % 90 for at in range(300)], "ward": ["abc"[at % 3] for at in range(300)]})
@@ -202,9 +202,8 @@ def test_literals_of_another_query_are_found(engine: DuckDBEngine, monkeypatch: 
 
 
 def test_a_plan_is_not_made_for_all_integers_over_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    from discreet.engines.duckdb import engine as module
 
-    monkeypatch.setattr(module, "FEW_ROWS", 100)
+    monkeypatch.setattr(small, "FEW_ROWS", 100)
     engine = DuckDBEngine.open({"visits": DATA})
     asked(engine)
     assert all(not one.given for one in engine._prepared._made.values())

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import pytest
 
+from discreet.ledger.group_commit import QueuedWork
 from discreet.server.records.state import State
 
 
@@ -50,3 +52,60 @@ def test_threads_and_processes_share_it(kept: str) -> None:
     assert states[0].verify().number == 120
     for state in states:
         state.close()
+
+
+def see_noted(state: State) -> None:
+    """Sixteen threads note something at once, and one of them fails: each other line is there, and not twice."""
+    gate, failed = threading.Barrier(16), []
+
+    def note(at: int) -> None:
+        def work() -> int:
+            state.note("ana", str(at))
+            if at == 7:
+                raise ValueError("no")
+            return at
+
+        gate.wait()
+        try:
+            assert state.together(work) == at
+        except ValueError:
+            failed.append(at)
+
+    threads = [threading.Thread(target=note, args=(at,)) for at in range(16)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert failed == [7]
+    assert sorted(int(line.action) for line in state.audit(100)) == [at for at in range(16) if at != 7]
+    assert state.verify().number == 15
+
+
+def test_those_who_write_together_lose_nothing(kept: str) -> None:
+    state = State(kept)
+    see_noted(state)
+    state.close()
+
+
+@pytest.mark.parametrize("fault", ["one is lost", "an error is everybody's"])
+def test_a_shared_commit_that_is_wrong_is_found(
+    kept: str, fault: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted faults."""
+    state = State(kept)
+    together = State._together
+
+    def wrong(self: State, requests: Sequence[QueuedWork]) -> None:
+        if fault == "one is lost":
+            together(self, [one for one in requests if one is not requests[-1]])
+            requests[-1].done = True
+        else:
+            together(self, requests)
+            for one in requests:
+                one.done = True  # though the transaction was undone
+
+    state._group._run = lambda requests: wrong(state, requests)
+    monkeypatch.setattr(threading, "excepthook", lambda _: None)
+    with pytest.raises(AssertionError):
+        see_noted(state)
+    state.close()

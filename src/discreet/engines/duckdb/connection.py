@@ -27,6 +27,9 @@ TOTAL = {
     "regex_match_operator_semantics": "partial",
 }
 
+ROW_BYTES = 300
+"""The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
+
 _CLOSED = {
     "python_enable_replacements": "false",  # else a name in a query could mean a variable of the caller
     "python_scan_all_frames": "false",
@@ -108,3 +111,11 @@ def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = (), folde
         connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+
+
+def rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:
+    """How many rows fit into half of the memory that DuckDB may use."""
+    ((limit,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
+    number, unit = limit.split()
+    size = float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)
+    return max(1, int(size / 2 / ROW_BYTES))

@@ -7,9 +7,9 @@ import os
 import re
 import threading
 import weakref
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
@@ -17,12 +17,13 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
-from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
+from discreet.engines.duckdb.connection import connect, for_few_rows, quote, rows_at_once, seal
+from discreet.engines.duckdb.lanes import Lane, Lanes, cursors
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
 from discreet.engines.duckdb.shape import Shape, shape_of
 from discreet.engines.duckdb.side_tables import SideTables
-from discreet.engines.duckdb.small import FEW_ROWS, Small
+from discreet.engines.duckdb.small import Small, few
 from discreet.engines.duckdb.sources.attach import attach
 from discreet.engines.duckdb.sources.copies import Copies, unread
 from discreet.engines.duckdb.sources.databases import attach_connection, is_connection
@@ -43,16 +44,14 @@ MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
 PROBED = 1000
 """How many shapes of queries an engine remembers as sound."""
-ROW_BYTES = 300
-"""The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
 
 
 class DuckDBEngine:
     """Tables in DuckDB, seen through views whose columns have the logical types and no collation.
 
-    Its connection reads the files that it was opened on and nothing else; its configuration is locked. Calls
-    are taken one at a time, since DuckDB gives all cores to one query. Rows that do not fit into
-    memory are spilled into a folder that only this user can read, and that goes when the engine is closed.
+    Its connections read the files that it was opened on and nothing else; their configuration is locked. Calls are
+    taken one at a time, since DuckDB gives all cores to one query; over few rows some run at once (`lanes`). Rows
+    beyond memory are spilled into a folder that only this user can read, and that goes when the engine is closed.
 
     Example:
         >>> import pyarrow as pa
@@ -66,7 +65,11 @@ class DuckDBEngine:
     dialect: str = CAPABILITIES.dialect
 
     def __init__(
-        self, connection: duckdb.DuckDBPyConnection, origins: Mapping[str, Origin], folder: str = ""
+        self,
+        connection: duckdb.DuckDBPyConnection,
+        origins: Mapping[str, Origin],
+        folder: str = "",
+        further: Sequence[duckdb.DuckDBPyConnection] = (),
     ) -> None:
         self._copies: Final = Copies(folder, self._reread)
         self._connection: Final = connection
@@ -75,7 +78,7 @@ class DuckDBEngine:
             one.files or one.paths or one.pattern for one in origins.values()
         )
         self._unchanging: Final = bool(folder) and all(one.rows is not None for one in origins.values())
-        self._prepared: Final = Prepared(connection, in_memory, bool(folder) and _few(origins.values()))
+        self._prepared: Final = Prepared(connection, in_memory, bool(folder) and few(origins.values()))
         self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
@@ -90,14 +93,14 @@ class DuckDBEngine:
             table.lower() for table, one in origins.items() if one.csv
         )
         self._files: Final = {table.lower(): (quote(table), one.parquet) for table, one in origins.items()}
-        self._shapes: Final = {
-            name: columns_of(connection, quoted) for name, (quoted, _) in self._files.items()
-        }
+        self._shapes: Final = {name: columns_of(connection, sql) for name, (sql, _) in self._files.items()}
         self._probed: dict[Shape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
-        self._small: Final = (
-            Small(connection, self._versions, os.path.dirname(folder)) if folder and not in_memory else None
-        )
+        second = partial(Small, versions=self._versions, folder=os.path.dirname(folder))
+        self._small: Final = None if in_memory or not folder else second(connection)
+        own = further if self._small is not None or few(origins.values()) else ()
+        lanes = [Lane(one, origins, self._schema, self._small and second(one)) for one in own]
+        self._lanes: Final = Lanes(lanes, lambda: self._copies.none)
 
     @classmethod
     def open(
@@ -146,11 +149,11 @@ class DuckDBEngine:
                     origins[table] = origin
             # The views are made behind the seal, so that one that would reach outside is refused here
             # and not after a charge.
-            if _few(origins.values()):
+            if few(origins.values()):
                 for_few_rows(connection)
-            mended = str(folder.path / "mended")
+            mended, further = str(folder.path / "mended"), cursors(connection)
             seal(connection, [path for origin in origins.values() for path in origin.paths], mended)
-            engine = cls(connection, origins, mended)
+            engine = cls(connection, origins, mended, further)
         except BaseException:
             connection.close()
             folder.remove()
@@ -172,7 +175,7 @@ class DuckDBEngine:
                 sql = f"EXPLAIN (FORMAT json) SELECT * FROM {quote(table)}"
                 ((_, text),) = self._connection.execute(sql).fetchall()
                 rows = max(rows, *map(int, re.findall(r'"Estimated Cardinality": "(\d+)"', text)))
-            return min(MOST_SLICES, 1 + rows // _rows_at_once(self._connection))
+            return min(MOST_SLICES, 1 + rows // rows_at_once(self._connection))
         return 1
 
     def schema(self) -> Mapping[str, TableSchema]:
@@ -268,17 +271,19 @@ class DuckDBEngine:
 
     def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
-        with self._lock:
-            self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
+        if not self._copies.none:
+            with self._lock:
+                self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
         used = self._used(sql)
         if not all(readable(self._files[name][1]) for name in used):
             return False
         state = repr(sorted((name, self._versions[name]()) for name in used))
         key = shape_of(sql, tables)
+        stored = [] if self._unchanging else [name for name in used if not self._files[name][1]]
+        if not stored and self._probed.get(key) == state:
+            return True  # and nobody waits for the query that another one asked
         with self._lock:
-            whole = self._probed.get(key) == state and self._bound(
-                name for name in used if not self._files[name][1]
-            )
+            whole = self._probed.get(key) == state and self._bound(stored)
             if not whole:
                 self._beside.forget()
                 whole = self._fitting(used) and self._bound(used) and binds(self._connection, sql, tables)
@@ -309,6 +314,7 @@ class DuckDBEngine:
     def interrupt(self) -> None:
         """Stop the query that another thread is running, which then raises `EngineError`."""
         self._connection.interrupt()
+        self._lanes.interrupt()
         if self._small is not None:
             self._small.interrupt()
 
@@ -316,6 +322,7 @@ class DuckDBEngine:
         """Stop the running query and release the data; further queries raise `EngineError`."""
         self.interrupt()
         with self._lock:
+            self._lanes.close()
             self._connection.close()
             if self._small is not None:
                 self._small.close()
@@ -324,8 +331,17 @@ class DuckDBEngine:
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
         see_no_clash(tables, self._versions)
-        with self._lock:
+        if not (numbers and self._lock.acquire(blocking=False)):
+            why: list[type[Exception]] = []
+            if numbers and (beside := self._lanes.integers(sql, tables, self._used(sql), why)) is not None:
+                return beside
+            if interrupted(why):
+                raise failed()
+            self._lock.acquire()
+        try:
             result = self._surely(sql, tables, numbers=numbers)
+        finally:
+            self._lock.release()
         if result is None:
             raise failed()
         return result
@@ -375,20 +391,6 @@ class DuckDBEngine:
             if files and table.lower() in sql.lower():
                 mended |= self._copies.take(table, files, self._versions[table.lower()](), schema)
         return mended
-
-
-def _few(origins: Iterable[Origin]) -> bool:
-    """Whether all tables lie in memory and have few rows in all."""
-    rows = [one.rows for one in origins]
-    return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
-
-
-def _rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:
-    """How many rows fit into half of the memory that DuckDB may use."""
-    ((limit,),) = connection.execute("SELECT current_setting('memory_limit')").fetchall()
-    number, unit = limit.split()
-    size = float(number) * 1024 ** ("bytes", "KiB", "MiB", "GiB", "TiB").index(unit)
-    return max(1, int(size / 2 / ROW_BYTES))
 
 
 def _clear(connection: duckdb.DuckDBPyConnection, folder: Folder, process: int) -> None:

@@ -19,6 +19,7 @@ from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import run_quietly
 from discreet.engines.duckdb.shape import LONGEST, literals_of
 from discreet.engines.duckdb.side_tables import SideTables
+from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.views import columns_of
 
 if TYPE_CHECKING:
@@ -35,6 +36,12 @@ MOST_ASKED = 256
 """How many queries are remembered to have been asked once: one that is never asked again needs no database."""
 PIECE = 2048
 """Rows that are read at a time; a table that turns out to be large is let go of then."""
+
+
+def few(origins: Iterable[Origin]) -> bool:
+    """Whether all tables lie in memory and have few rows in all."""
+    rows = [one.rows for one in origins]
+    return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
 
 
 class _Rows:

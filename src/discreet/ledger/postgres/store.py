@@ -75,6 +75,8 @@ class PostgresStore:
         """Run `work` on a snapshot."""
         return self._submit(work, False)
 
+    look = read  # another host may have written
+
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` as the only writer; on return its rows are on the server's disk.
 

@@ -188,6 +188,8 @@ class _Once:
     def read(self, work: Callable[[Rows], Result]) -> Result:
         return work(self._rows)
 
+    look = read
+
     def write(self, work: Callable[[Rows], Result]) -> Result:
         return work(self._rows)
 

@@ -57,6 +57,7 @@ class HeadFile:
         self.path = path
         mode = os.O_RDWR if write else os.O_RDONLY
         self._fd = os.open(path, mode | (os.O_CREAT if make else 0) | getattr(os, "O_BINARY", 0), 0o600)
+        self.held = False  # the lock, by this object
         self._raw = b""
         self._noted: Noted | None = None
         self._next = 0  # the slot to write: not the one that holds the newest head
@@ -75,11 +76,13 @@ class HeadFile:
             if time.monotonic() > deadline:
                 return False
             time.sleep(pause)
-            pause = min(2 * pause, 0.01)
+            pause = min(2 * pause, 0.001)
+        self.held = True
         return True
 
     def unlock(self) -> None:
         """Let the next writer go on."""
+        self.held = False
         if self._fd >= 0:
             _unlock(self._fd)
 

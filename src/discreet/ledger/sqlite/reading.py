@@ -43,6 +43,8 @@ class ReadingStore:
                 problem = explain(error, self.where)
         raise problem
 
+    look = read
+
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Refuse: nothing can be charged."""
         raise LedgerError(

@@ -21,6 +21,7 @@ from discreet.ledger.chain.verify import LOOK
 from discreet.ledger.faults import busy
 from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
 from discreet.ledger.rows import key_of
+from discreet.ledger.sqlite.committed import Committed, Unknown
 from discreet.ledger.sqlite.faults import code_of, explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import opened
@@ -70,6 +71,7 @@ class SqliteStore:
             -1
         )  # of the file at that time, which SQLite changes with each commit of another connection
         self._settled = SettledQuestions(head_of(self.where), key_of)
+        self._committed = Committed(head_of(self.where))
         self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
         forks.before_each(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
@@ -78,6 +80,14 @@ class SqliteStore:
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on a snapshot."""
         return self._submit(work, False)
+
+    def look(self, work: Callable[[Rows], Result]) -> Result:
+        """Run `work` on the end of the ledger that is known here while no other process wrote, or on a snapshot."""
+        known = self._committed.now() if not self._closed and self._process == os.getpid() else None
+        if known is not None:
+            with contextlib.suppress(Unknown):
+                return work(known)
+        return self.read(work)
 
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
@@ -106,6 +116,7 @@ class SqliteStore:
     def release(self) -> None:
         """Close the connection; the next transaction opens a new one. The caller holds the lock."""
         self._settled.forget()
+        self._committed.forget()
         self._version = -1
         connection, self._connection = self._connection, None
         head, self._head = self._head, None
@@ -179,6 +190,8 @@ class SqliteStore:
         run_all(requests, rows, step, (sqlite3.Error, OSError, UnicodeDecodeError))
         step.committing = writes
         connection.execute("COMMIT")
+        if rows.reached is not None:
+            self._committed.follow(rows.reached, rows.last)
         if writes:
             self._settled.follow(rows.book().head.number, rows.last)
             self._note(rows.book(), noted)
@@ -194,7 +207,11 @@ class SqliteStore:
         head = self._head
         assert head is not None
         for _ in range(100):
-            if not head.lock(self._timeout):
+            # Who opened it just now has the lock, and may not wait for others who wait for it.
+            first = contextlib.nullcontext(True) if head.held else self.turns.next_to_write(self._timeout)
+            with first:
+                had = head.lock(self._timeout)
+            if not had:
                 raise busy(self.where)
             if head.in_place():
                 break

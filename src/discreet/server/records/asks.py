@@ -65,7 +65,12 @@ class Asks:
 
     def note(self, name: str, dataset: str, key: str, asked: Mapping[str, Any], came: int) -> bool:
         """Keep the question, so that its answer can be shown again; whether it is a new one."""
-        with self._state.writing():
+        row = (name, dataset, key)
+        answered = self._histories[dataset].answered(key)
+        if answered and self._state.one("SELECT 1 FROM asks WHERE name = ? AND dataset = ? AND key = ?", row):
+            return False
+
+        def work() -> bool:
             new = self._state.run(
                 "INSERT INTO asks (name, dataset, key, body, made, came) VALUES (?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",
@@ -73,14 +78,15 @@ class Asks:
             )
             if not new and not self._histories[dataset].answered(key):
                 self._state.run(
-                    "UPDATE asks SET came = ? WHERE name = ? AND dataset = ? AND key = ?",
-                    (came, name, dataset, key),
+                    "UPDATE asks SET came = ? WHERE name = ? AND dataset = ? AND key = ?", (came, *row)
                 )
-        return bool(new)
+            return bool(new)
+
+        return self._state.together(work)
 
     def forget(self, name: str, dataset: str, key: str) -> None:
         """Forget a question that was refused, or refused ones would fill the disk; never one that was paid for."""
-        if key not in self._histories[dataset].of(name):
+        if not self._histories[dataset].paid(name, key):
             self._state.run(
                 "DELETE FROM asks WHERE name = ? AND dataset = ? AND key = ?", (name, dataset, key)
             )

@@ -14,14 +14,18 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 from discreet.ledger import Head
+from discreet.ledger.group_commit import Group, QueuedWork
 from discreet.ledger.postgres.address import is_address, read_address
 from discreet.server.records.audit import Line, broken, followed, next_line, start
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 PAGE = 1000
+PATIENCE = 30.0
+"""Seconds after which somebody who waits for others to write is told that the service is busy."""
 
 
 class Tables(Protocol):
@@ -55,6 +59,7 @@ class State:
         self._clock = clock
         self._lock, self._looking = threading.RLock(), threading.Lock()
         self._writer = 0  # the thread that writes
+        self._where, self._group = os.fspath(where), Group(self._together)
         # Who looks something up, as every request does, need not wait for the disk of somebody who writes.
         self._tables, self._looks = _open(os.fspath(where)), _open(os.fspath(where))
 
@@ -71,6 +76,31 @@ class State:
                     yield
                 finally:
                     self._writer = 0
+
+    def together(self, work: Callable[[], T]) -> T:
+        """Do some work that writes; those who come meanwhile share one transaction, and wait for one disk.
+
+        It may be done twice, where it shared a transaction with work that failed. Not within `writing`.
+
+        Raises:
+            LedgerError: it was not begun in time, or cannot be written.
+            Exception: that of the work, of which nothing is written then.
+        """
+        return self._group.perform(lambda _: work(), True, PATIENCE, self._where)
+
+    def _together(self, requests: Sequence[QueuedWork]) -> None:
+        """Do the work of all in one transaction; where one fails, each is done again in one of its own."""
+        try:
+            with self.writing():
+                for request in requests:
+                    request.result = request.work(None)
+        except Exception as error:
+            if len(requests) == 1:
+                requests[0].error = error
+                requests[0].done = True
+            return
+        for request in requests:
+            request.done = True
 
     def now(self) -> int:
         """Seconds since 1970."""

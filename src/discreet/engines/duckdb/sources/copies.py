@@ -55,6 +55,11 @@ class Copies:
             self._back(table, files, folder)
         return same
 
+    @property
+    def none(self) -> bool:
+        """Whether every view reads the files themselves."""
+        return not self._taken
+
     def drop(self, versions: Mapping[str, str]) -> None:
         """Read the files themselves again where they have changed."""
         for table, (version, files, folder) in list(self._taken.items()):

@@ -1,0 +1,158 @@
+"""The end of a ledger as this process knows it to be committed, for looks that need no transaction.
+
+Who looks at a budget, or for charges that came since, would else wait for the disk of those who charge. A look is made
+here only while the head file names no later entry, so that it shows all that was charged before it began, by any
+process. Nothing is charged, verified or given as an answer from here: that is a transaction, which reads the file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, NoReturn
+
+from discreet.ledger.chain.book import Book
+from discreet.ledger.chain.entry import Entry, Head, Posting
+from discreet.ledger.sqlite.head import read_number
+from discreet.ledger.store import Charged
+
+KEPT = 1024
+"""How many entries are kept at least, once so many were seen; at most twice as many."""
+
+
+class Unknown(Exception):
+    """This is not known without a transaction."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """The end of the ledger at one moment; it is `Rows` for those who read little.
+
+    Attributes:
+        at: the book.
+        first: the number of the first entry that is kept.
+        entries: those from it on, up to the book's; others may stand behind these.
+        posted: the entry of the latest posting of each account that is known.
+    """
+
+    at: Book
+    first: int
+    entries: Sequence[Entry]
+    posted_in: Mapping[str, Entry]
+
+    def book(self) -> Book:
+        """See `Rows`."""
+        return self.at
+
+    def after(self, number: int, count: int) -> list[Entry]:
+        """See `Rows`."""
+        last = self.at.head.number
+        if number >= last:
+            return []
+        if number + 1 < self.first:
+            raise Unknown
+        start = number + 1 - self.first
+        return list(self.entries[start : min(start + count, last + 1 - self.first)])
+
+    def posted(self, account: str) -> Entry | None:
+        """See `Rows`."""
+        if account not in self.at.tallies:
+            return None
+        if account not in self.posted_in:
+            raise Unknown
+        return self.posted_in[account]
+
+    def tally(self, account: str) -> Posting | None:
+        """See `Rows`."""
+        entry = self.posted(account)
+        line = None if entry is None else next((p for p in entry.postings if p.account == account), None)
+        if (line.tally if line else None) != self.at.tallies.get(account):
+            raise Unknown
+        return line
+
+    def genesis(self) -> Head:
+        """Not known here, as all that follows."""
+        raise Unknown
+
+    def charged(self, number: int) -> Charged | None:
+        """Not known here."""
+        raise Unknown
+
+    def first_settlement(self, question: str) -> Entry | None:
+        """Not known here."""
+        raise Unknown
+
+    def answer(self, number: int) -> Iterator[bytes]:
+        """Not known here."""
+        raise Unknown
+
+    def stray(self) -> bool:
+        """Not known here."""
+        raise Unknown
+
+    def whole(self) -> None:
+        """Not known here."""
+        raise Unknown
+
+    def append(self, entry: Entry, answer: BinaryIO | None = None) -> NoReturn:
+        """Nothing is written here."""
+        raise Unknown
+
+    def salt(self, dataset: str) -> int | None:
+        """Not known here."""
+        raise Unknown
+
+    def add_salt(self, dataset: str, salt: int) -> NoReturn:
+        """Nothing is written here."""
+        raise Unknown
+
+
+class Committed:
+    """The end of one ledger.
+
+    Args:
+        head: the path of the head file.
+    """
+
+    def __init__(self, head: str) -> None:
+        self._head = head
+        self._look: Look | None = None
+        self._entries: list[Entry] = []  # it only grows, so that a look may share it
+        self._posted: dict[str, Entry] = {}
+
+    def follow(self, book: Book, last: Sequence[Entry]) -> None:
+        """Take note of a book that is committed, and of the entries at its end; one thread at a time.
+
+        Args:
+            book: that the chain was checked up to.
+            last: the entries up to it, without a gap; others may stand before these.
+        """
+        known = self._look
+        if known is not None and known.at.head == book.head:
+            return
+        if not last or last[-1].number != book.head.number:
+            self.forget()
+            return
+        since = known.at.head.number + 1 if known is not None else 0
+        if known is None or last[0].number > since or since > book.head.number + 1:
+            entries, new = list(last), last
+            self._posted = {}
+        else:
+            entries, new = self._entries, last[since - last[0].number :]
+            entries = entries if len(entries) < 2 * KEPT else entries[-KEPT:]
+            entries.extend(new)
+        posted = {line.account: entry for entry in new for line in entry.postings}
+        self._entries, self._posted = entries, {**self._posted, **posted} if posted else self._posted
+        self._look = Look(book, entries[0].number, entries, self._posted)
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self._look, self._entries, self._posted = None, [], {}
+
+    def now(self) -> Look | None:
+        """A look at the ledger; None where another process may have written since."""
+        look = self._look
+        if look is None:
+            return None
+        named = read_number(self._head)
+        return look if named is not None and named <= look.at.head.number else None

@@ -1,0 +1,112 @@
+"""A look at the end of a ledger shows all that was charged before it, by any process, and charges nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import BudgetExceeded
+from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.sqlite import committed
+from discreet.ledger.sqlite.committed import Committed
+from discreet.ledger.sqlite.store import SqliteStore
+
+VISITS, ANA = Account("data set visits", Loss(10)), Account("analyst ana", Loss(3))
+
+
+def answered(ledger: Ledger, question: str, *accounts: Account) -> None:
+    charge = ledger.charge(question, Loss(Fraction(1, 10)), accounts or (VISITS,), guarantee="{}")
+    ledger.settle(charge, question.encode())
+
+
+def state(ledger: Ledger) -> object:
+    """All that a look tells."""
+    last = ledger.since(0)[-1].number
+    return ledger.standings([VISITS, ANA]), [
+        ledger.since(number) for number in range(max(0, last - 6), last + 2)
+    ]
+
+
+def see_present(ledger: Ledger, other: Ledger) -> None:
+    """Two who charge by turns both see all of it at once."""
+    for at in range(6):
+        answered(ledger, f"ours {at}", VISITS, ANA)
+        answered(other, f"theirs {at}")
+        assert ledger.standings([VISITS])[0][1] == Loss(Fraction(2 * at + 2, 10))
+        assert [entry.question for entry in ledger.since(4 * at + 2)] == [f"theirs {at}"] * 2
+        assert state(ledger) == state(other)
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[tuple[Ledger, Ledger]]:
+    with open_ledger(tmp_path / "l.db") as one, open_ledger(tmp_path / "l.db") as two:
+        yield one, two
+
+
+def test_the_charges_of_others_are_seen_at_once(pair: tuple[Ledger, Ledger]) -> None:
+    see_present(*pair)
+
+
+def test_a_look_that_does_not_ask_whether_others_wrote_is_found(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault."""
+    monkeypatch.setattr(Committed, "now", lambda self: self._look)
+    with pytest.raises(AssertionError):
+        see_present(*pair)
+
+
+def test_a_group_commit_of_which_one_charge_is_lost_from_sight_is_found(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: the last entry of a transaction is left out of the looks."""
+    follow = Committed.follow
+
+    def short(self: Committed, book: Any, last: Any) -> None:
+        known = self._look
+        follow(self, book, last)
+        if known is not None and self._look is not None and self._look is not known:
+            del self._entries[-1:]
+
+    monkeypatch.setattr(Committed, "follow", short)
+    with pytest.raises(AssertionError):
+        see_present(*pair)
+
+
+def test_a_look_needs_no_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(committed, "KEPT", 8)
+    with open_ledger(tmp_path / "l.db") as ledger:
+        answered(ledger, "first", VISITS, ANA)
+        answered(ledger, "second", VISITS, ANA)
+        for at in range(20):
+            answered(ledger, f"more {at}")
+        seen: list[object] = []
+        read = SqliteStore.read
+
+        def watched(self: SqliteStore, work: Any) -> Any:
+            seen.append(work)
+            return read(self, work)
+
+        monkeypatch.setattr(SqliteStore, "read", watched)
+        looked = ledger.standings([VISITS, ANA]), ledger.since(40), ledger.since(44)
+        assert not seen
+        assert [entry.number for entry in ledger.since(1)] == list(range(2, 45))  # further back than is kept
+        assert len(seen) == 1
+        with open_ledger(tmp_path / "l.db") as fresh:
+            assert looked == (fresh.standings([VISITS, ANA]), fresh.since(40), [])
+
+
+def test_a_look_decides_no_charge(pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even one that shows an empty ledger."""
+    ledger, other = pair
+    for at in range(30):
+        answered(other, f"theirs {at}", ANA)
+    monkeypatch.setattr(Committed, "now", lambda self: pytest.fail("a charge looked"))
+    with pytest.raises(BudgetExceeded):
+        ledger.charge("one more", Loss(Fraction(1, 10)), [VISITS, ANA])
+    assert ledger.replay("theirs 3") == b"theirs 3"
+    assert ledger.verify() == 60
