@@ -23,6 +23,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from discreet.engines.duckdb.connection import connect, make_total
+from discreet.engines.duckdb.hexagons import provide
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.errors import QueryRefused
 from discreet.mechanisms.numeric import threshold
@@ -422,6 +423,7 @@ class Versions:
                 self.connection.register(name, table)
                 self._registered[name] = table
         if sql not in self._prepared:
+            provide(self.connection, sql)
             name = f"query_{len(self._prepared)}"
             self.connection.execute(f"PREPARE {name} AS {sql}")
             self._prepared[sql] = name

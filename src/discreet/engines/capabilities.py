@@ -102,6 +102,33 @@ def opaque(**instead: str) -> dict[str, Physical]:
     return {name: Physical(Type.OTHER, sql) for name, sql in instead.items()}
 
 
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How an engine writes the names and texts of statements that are not questions, as those that count a graph.
+
+    Attributes:
+        mark: around a name.
+        escapes: how characters within a name are written, in this order.
+        text: a value as a text that is compared by its code points, with {0} for the value.
+        large: whether its tables may be too large for one machine, so that it counts them itself unless told otherwise.
+
+    Example:
+        >>> print(Spelling().name('a"b'))
+        "a""b"
+    """
+
+    mark: str = '"'
+    escapes: tuple[tuple[str, str], ...] = (('"', '""'),)
+    text: str = "CAST({0} AS VARCHAR)"
+    large: bool = False
+
+    def name(self, name: str) -> str:
+        """A quoted name."""
+        for character, escaped in self.escapes:
+            name = name.replace(character, escaped)
+        return f"{self.mark}{name}{self.mark}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capabilities:
     """The capabilities of one engine.
@@ -112,6 +139,7 @@ class Capabilities:
         by_code_point: the collations under which texts are equal only where they are the same.
         lacks: the names of functions of the function table that it cannot compute.
         exact: types of numbers that are read as FLOAT and never hold NaN.
+        spelling: of names and texts.
     """
 
     dialect: str
@@ -119,6 +147,7 @@ class Capabilities:
     by_code_point: frozenset[str] = frozenset()
     lacks: frozenset[str] = frozenset()
     exact: frozenset[str] = frozenset()
+    spelling: Spelling = Spelling()
 
     def physical(self, kind: str) -> Physical:
         """How queries read a type; one that is not listed is opaque.

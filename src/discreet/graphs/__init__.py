@@ -2,7 +2,7 @@
 
 from discreet.graphs.asking import Answering, plan
 from discreet.graphs.choosing import HERE, Asked, Shape, ways
-from discreet.graphs.engine_graph import EngineGraph, finds_components
+from discreet.graphs.engine_graph import EngineGraph, finds_components, spelling_of
 from discreet.graphs.graph import Graph
 from discreet.graphs.histogram import Histogram
 from discreet.graphs.method import Method, predictions
@@ -34,5 +34,6 @@ __all__ = [
     "read",
     "see_readable",
     "see_vertices",
+    "spelling_of",
     "ways",
 ]

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
+from discreet.engines.capabilities import Spelling
 from discreet.engines.engine import NO_TABLES
 from discreet.graphs import counts
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 _LISTED: Final = "discreet_vertices"
 _STATE: Final = "discreet_stars"
-_TEXT: Final = {"postgres": 'CAST({0} AS TEXT) COLLATE "C"', "clickhouse": "CAST({0} AS Nullable(String))",
-                "spark": "CAST({0} AS STRING)"}  # fmt: skip
-"""By dialect, the text of a name."""
 _WIDE: Final = 46_340
 """A hub of more neighbours counts as one of so many, about, where that only makes a search slower."""
 
@@ -72,9 +70,9 @@ class EngineGraph:
                  vertices: list[Any] | None) -> None:  # fmt: skip
         self._engine, self._vertices, self._whole = engine, vertices, all(whole)
         self._given = (engine, table, columns, whole, vertices)
-        table, x, y = (_quoted(name, engine.dialect) for name in (table, *columns))
-        text = _TEXT.get(engine.dialect, "CAST({0} AS VARCHAR)")
-        one, other = (column if self._whole else text.format(column) for column in (x, y))
+        spelling = spelling_of(engine)
+        table, x, y = (spelling.name(name) for name in (table, *columns))
+        one, other = (column if self._whole else spelling.text.format(column) for column in (x, y))
         self._pairs = _PAIRS.format(one=one, other=other, x=x, y=y, table=table, known=self._known)
 
     @property
@@ -156,16 +154,15 @@ class EngineGraph:
         return int(self._engine.settled(_STATE, start, step, left, self._tables))  # type: ignore[attr-defined]
 
 
-def _quoted(name: str, dialect: str) -> str:
-    if dialect == "clickhouse":
-        return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
-    mark = "`" if dialect == "spark" else '"'
-    return mark + name.replace(mark, 2 * mark) + mark
-
-
 _BY_DEGREE: Final = (
     "SELECT CAST(d AS BIGINT) AS d, CAST(COUNT(*) AS BIGINT) AS n FROM degrees GROUP BY CAST(d AS BIGINT)"
 )
+
+
+def spelling_of(engine: Engine) -> Spelling:
+    """How an engine writes names; one that does not say writes them as the standard does."""
+    found = getattr(engine, "spelling", None)
+    return found if isinstance(found, Spelling) else Spelling()
 
 
 def finds_components(engine: Engine) -> bool:

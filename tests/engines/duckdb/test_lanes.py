@@ -127,7 +127,7 @@ def test_a_closed_engine_has_no_open_lane(engine: DuckDBEngine) -> None:
     with pytest.raises(EngineError):
         asked(engine, 3)
     with engine._lock, pytest.raises(AssertionError):
-        assert engine._lanes.integers(f"{SUM}CAST(3 AS BIGINT)", {}, ["visits"], []) is not None
+        assert engine._lanes.integers(f"{SUM}CAST(3 AS BIGINT)", {}, ["visits"]) is not None
 
 
 @pytest.mark.parametrize("where", ["memory", "parquet"])

@@ -10,6 +10,7 @@ from discreet.engines.capabilities import (
     NESTED,
     Capabilities,
     Physical,
+    Spelling,
     listed,
     opaque,
     signed,
@@ -50,4 +51,5 @@ CAPABILITIES = Capabilities(
     # Its time zones end before the year 9999, and of two moments that a clock shows it takes another one.
     lacks=NESTED | BESIDE | {"in_zone"},
     exact=frozenset(_EXACT.split()),
+    spelling=Spelling("`", (("\\", "\\\\"), ("`", "\\`")), "CAST({0} AS Nullable(String))"),
 )

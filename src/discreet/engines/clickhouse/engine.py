@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from discreet import arrow
+from discreet.engines.capabilities import Spelling
 from discreet.engines.clickhouse.capabilities import CAPABILITIES
 from discreet.engines.clickhouse.line import Line, dial
 from discreet.engines.clickhouse.lists import listed
@@ -36,6 +37,7 @@ class ClickHouseEngine:
     """Tables of one ClickHouse. Calls are taken one at a time."""
 
     dialect: str = CAPABILITIES.dialect
+    spelling: Spelling = CAPABILITIES.spelling
     lacks: frozenset[str] = CAPABILITIES.lacks
 
     def __init__(self, line: Line, tables: Mapping[str, Table]) -> None:

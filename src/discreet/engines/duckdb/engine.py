@@ -18,7 +18,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, for_few_rows, quote, rows_at_once, seal
-from discreet.engines.duckdb.lanes import Lane, Lanes, cursors
+from discreet.engines.duckdb.lanes import Lane, Lanes, cursors, taken
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
 from discreet.engines.duckdb.shape import Shape, shape_of
@@ -331,18 +331,18 @@ class DuckDBEngine:
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
         see_no_clash(tables, self._versions)
-        if not (numbers and self._lock.acquire(blocking=False)):
-            why: list[type[Exception]] = []
-            if numbers and (beside := self._lanes.integers(sql, tables, self._used(sql), why)) is not None:
+        if numbers:
+            with taken(self._lock) as free:
+                if free:
+                    return self._here(sql, tables, numbers)
+            if (beside := self._lanes.integers(sql, tables, self._used(sql))) is not None:
                 return beside
-            if interrupted(why):
-                raise failed()
-            self._lock.acquire()
-        try:
-            result = self._surely(sql, tables, numbers=numbers)
-        finally:
-            self._lock.release()
-        if result is None:
+        with self._lock:
+            return self._here(sql, tables, numbers)
+
+    def _here(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool) -> pa.Table:
+        """The result on the engine's own connection, whose lock is held."""
+        if (result := self._surely(sql, tables, numbers=numbers)) is None:
             raise failed()
         return result
 

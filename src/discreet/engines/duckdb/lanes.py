@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.engines.duckdb.connection import no_bar
 from discreet.engines.duckdb.prepared import Prepared
-from discreet.engines.duckdb.queries import run_quietly
+from discreet.engines.duckdb.queries import interrupted, run_quietly
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.small import Small
 from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.views import make_view
+from discreet.engines.engine import failed
 from discreet.engines.schema import TableSchema
 
 if TYPE_CHECKING:
@@ -100,6 +101,16 @@ class Lane:
         return False
 
 
+@contextlib.contextmanager
+def taken(lock: threading.Lock) -> Iterator[bool]:
+    """A lock, for as long as the block lasts, and whether it was free; it is not waited for."""
+    with contextlib.ExitStack() as stack:
+        free = lock.acquire(blocking=False)
+        if free:
+            stack.push(lock)
+        yield free
+
+
 class Lanes:
     """The lanes of one engine.
 
@@ -112,18 +123,22 @@ class Lanes:
         self._lanes: Final = lanes
         self._usable: Final = usable
 
-    def integers(
-        self, sql: str, tables: Mapping[str, pa.Table], names: Sequence[str], why: list[type[Exception]]
-    ) -> pa.Table | None:
-        """The result of a query on a lane that is free; None where there is none, or it is not for a lane."""
+    def integers(self, sql: str, tables: Mapping[str, pa.Table], names: Sequence[str]) -> pa.Table | None:
+        """The result of a query on a lane that is free; None where there is none, or it is not for a lane.
+
+        Raises:
+            EngineError: it was interrupted there.
+        """
         if not self._usable():
             return None
+        why: list[type[Exception]] = []
         for lane in self._lanes:
-            if lane.lock.acquire(blocking=False):
-                try:
-                    return lane.integers(sql, tables, names, why)
-                finally:
-                    lane.lock.release()
+            with taken(lane.lock) as free:
+                if free:
+                    found = lane.integers(sql, tables, names, why)
+                    if found is None and interrupted(why):
+                        raise failed()
+                    return found
         return None
 
     def interrupt(self) -> None:

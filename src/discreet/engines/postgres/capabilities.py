@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from discreet.engines.capabilities import BESIDE, NESTED, Capabilities, Physical, listed, opaque, signed
+from discreet.engines.capabilities import (
+    BESIDE,
+    NESTED,
+    Capabilities,
+    Physical,
+    Spelling,
+    listed,
+    opaque,
+    signed,
+)
 from discreet.engines.schema import Type
 
 _LARGEST = "1.7976931348623158e308"
@@ -37,7 +46,7 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
 """By typname, that of the type below a domain; all enums as enum, all arrays as array, all composites as composite."""
 
 CAPABILITIES = Capabilities(
-    dialect="postgres", types=TYPES,
+    dialect="postgres", types=TYPES, spelling=Spelling(text='CAST({0} AS TEXT) COLLATE "C"'),
     # Of several ways to fit it takes the longest, and other engines the first.
     lacks=NESTED | BESIDE | {"regexp_extract", "regexp_replace", "regexp_replace_all"},
 )  # fmt: skip

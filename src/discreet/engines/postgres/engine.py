@@ -14,6 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from discreet.engines.capabilities import Spelling
 from discreet.engines.duckdb.connection import quote
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_clash
 from discreet.engines.postgres.capabilities import CAPABILITIES
@@ -45,6 +46,7 @@ class PostgresEngine:
     """
 
     dialect: str = CAPABILITIES.dialect
+    spelling: Spelling = CAPABILITIES.spelling
     lacks: frozenset[str] = CAPABILITIES.lacks
 
     def __init__(

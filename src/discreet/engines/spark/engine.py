@@ -17,6 +17,7 @@ from itertools import islice
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from discreet.engines.capabilities import Spelling
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.paths import with_fields
 from discreet.engines.schema import ColumnSchema, TableSchema
@@ -50,6 +51,7 @@ class SparkEngine:
     """
 
     dialect: str = CAPABILITIES.dialect
+    spelling: Spelling = CAPABILITIES.spelling
     lacks: frozenset[str] = CAPABILITIES.lacks
 
     def __init__(self, session: Any, schema: Mapping[str, TableSchema], place: str | None) -> None:

@@ -10,16 +10,21 @@ from typing import TYPE_CHECKING, Any, cast
 
 from discreet.engines.schema import Type
 from discreet.errors import InvalidParameter, PolicyError, SourceError
-from discreet.graphs import EngineGraph, Graph, finds_components, of_object, of_table, see_readable
+from discreet.graphs import (
+    EngineGraph,
+    Graph,
+    finds_components,
+    of_object,
+    of_table,
+    see_readable,
+    spelling_of,
+)
 from discreet.session.sources.ledger_place import beside
 from discreet.session.sources.protected_files import ProtectedFiles, files_of
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
     from discreet.ledger import Ledger
-
-FAR = "spark"
-"""The dialect of tables that may be too large for one machine, which count themselves unless told otherwise."""
 
 
 class GraphSource:
@@ -68,7 +73,7 @@ class GraphSource:
         two = cast("tuple[str, str]", tuple(schema)) if len(schema) == 2 else ("source", "target")
         self._ends: tuple[str, str] = ends or two
         self._columns = see_readable(schema, self._ends)
-        self._counting = engine.dialect == FAR if in_engine is None else in_engine
+        self._counting = spelling_of(engine).large if in_engine is None else in_engine
         whole = [schema[name].type is Type.INTEGER for name in self._columns]
         self._there = EngineGraph(engine, self._table, self._columns, whole, self._vertices)
 

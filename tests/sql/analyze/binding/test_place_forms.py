@@ -89,7 +89,7 @@ def test_postgresql_has_the_same_grid_and_refuses_hexagons_before_the_charge() -
         with connection.cursor() as cursor, cursor.copy("COPY maps.data FROM STDIN") as copy:
             for row in points([*AWKWARD, None]).to_pylist():
                 copy.write_row((row["x"], row["y"]))
-    asked = session(f"{url}#maps.data", table="data")
+    asked = session(f"{url}#maps.data", table="data", ledger=":memory:")
     assert counts(asked, GRID) == counts(session(points([*AWKWARD, None])), GRID)
     spent = asked.budget.spent
     with pytest.raises(
