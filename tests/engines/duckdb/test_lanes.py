@@ -149,11 +149,11 @@ def test_an_interrupted_lane_does_not_ask_again(monkeypatch: pytest.MonkeyPatch)
     engine = DuckDBEngine.open({"visits": rows(200)})
 
     def stopped(
-        self: lanes.Lanes, sql: str, tables: object, names: object, why: list[type[Exception]]
+        self: lanes.Lane, sql: str, tables: object, names: object, why: list[type[Exception]]
     ) -> None:
         why.append(duckdb.InterruptException)
 
-    monkeypatch.setattr(lanes.Lanes, "integers", stopped)
+    monkeypatch.setattr(lanes.Lane, "integers", stopped)
     with engine._lock, pytest.raises(EngineError):
         asked(engine, 3)
     engine.close()
