@@ -93,11 +93,13 @@ class SqliteTables:
             self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            with self._told():
+                self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # where the disk is full, SQLite has undone it already
+                with self._told():
+                    self._db.execute("ROLLBACK")
             raise
-        with self._told():
-            self._db.execute("COMMIT")
 
     def read(self, sql: str, given: Sequence[Any]) -> list[Any]:
         """The rows of a query."""
