@@ -57,3 +57,17 @@ def test_a_full_disk_is_told_and_leaves_no_transaction_open(tmp_path: Path) -> N
     state._tables.read("PRAGMA max_page_count = 100000", ())
     assert state.run(add, ("ana", "x")) == 1
     state.close()
+
+
+def test_a_file_that_another_process_writes_to_is_busy_and_not_broken(tmp_path: Path) -> None:
+    state = State(tmp_path / "state.db")
+    state._tables.read("PRAGMA busy_timeout = 0", ())
+    other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError, match="is busy"):
+        state.note("ana", "signed in")
+    other.execute("ROLLBACK")
+    other.close()
+    state.note("ana", "signed in")
+    assert state.head().number == 1
+    state.close()
