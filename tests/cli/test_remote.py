@@ -72,5 +72,9 @@ def test_a_budget_on_a_server_is_the_analysts_own(
     shown = run("budget", "--server", service.url, "--limit", "1").stdout
     for words in ("0.375", "SELECT", "of the data set"):
         assert words in shown
+    queries = {"one": "SELECT COUNT(*) AS n FROM visits", "two": "SELECT AVG(age) AS mean FROM visits"}
+    asked = {"queries": queries, "epsilon": 0.125}
+    assert service.call("POST", "/api/v1/datasets/hospital/workload", "ben", asked).status == 200
+    assert "; ".join(queries.values())[:55] in run("budget", "--server", service.url, "-n", "1").stdout
     assert run("budget", "--server", service.url, "--ledger", "x.db").exit_code == 2
     assert run("budget", "--server", service.url, "verify").exit_code == 2

@@ -40,6 +40,13 @@ def test_a_setting_without_a_value_is_refused(text: str) -> None:
         read(text)
 
 
+def test_a_price_for_one_transaction_is_refused() -> None:
+    """It would hold for the questions behind that transaction, too; the settings of a database are nobody's here."""
+    with pytest.raises(InvalidParameter, match="SET LOCAL"):
+        read("SET LOCAL discreet.epsilon = 3")
+    assert read("SET LOCAL statement_timeout = 3") == Setting("set", "statement_timeout", "3")
+
+
 def test_settings_are_read_exactly_and_shown_as_written() -> None:
     settings = Settings()
     for name, text in [("epsilon", "1/3"), ("delta", "1e-9"), ("confidence", "0.9"), ("simultaneous", "on"),

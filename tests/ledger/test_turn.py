@@ -7,7 +7,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
@@ -103,3 +105,20 @@ def test_one_process_at_a_time_is_the_next_to_write(tmp_path: Path) -> None:
         other.communicate("go on\n")
     with turns.next_to_write(5) as mine:
         assert mine
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs locks of bytes")
+def test_a_stopped_process_that_is_the_next_to_write_holds_nobody_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turn, "POLITE", 0.2)
+    with open_ledger(tmp_path / "l.db") as ledger:
+        command = [sys.executable, "-c", HOLDS, str(tmp_path / "l.db-turns")]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+            assert other.stdout is not None
+            assert other.stdout.readline() == "True\n"
+            began = time.monotonic()
+            for at in range(4):
+                ledger.charge(f"q {at}", Loss(Fraction(1, 10)), [VISITS])
+            assert time.monotonic() - began < 20  # each would take 30 seconds
+            other.communicate("go on\n")

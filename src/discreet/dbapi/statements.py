@@ -228,6 +228,7 @@ def split(text: str) -> list[str]:
 
 def _setting(text: str, word: str, found: list[Token]) -> Setting:
     """Read SET … = …, SET … TO …, SET SESSION …, RESET … and SHOW …."""
+    local = word == "set" and len(found) > 1 and found[0].text.upper() == "LOCAL"
     if found and found[0].text.upper() in ("SESSION", "LOCAL") and len(found) > 1:
         found = found[1:]
     place, name = 0, ""
@@ -239,6 +240,11 @@ def _setting(text: str, word: str, found: list[Token]) -> Setting:
     if word != "set":
         return Setting(word, "" if name == "all" else name)
     own = name.startswith(f"{PREFIX}.")
+    if own and local:  # it would outlive the transaction, and with it the price of each question
+        raise InvalidParameter(
+            "SET LOCAL ends with a transaction, and a setting holds until it is changed.",
+            f"Write SET {name} = …, and RESET {name} behind the questions that it is for.",
+        )
     if not rest:
         if own or not name:
             raise InvalidParameter("SET has no value.", f"Write SET {PREFIX}.epsilon = 0.1.")

@@ -10,8 +10,8 @@ class DiskFullError(LedgerError):
 
 
 def busy(where: str) -> LedgerError:
-    """Make the error of a thread that waited too long for another one."""
-    return LedgerError(f"The ledger at {where} is busy in another thread.", "Ask again later.")
+    """Make the error of a thread that waited too long for another one, of this process or another."""
+    return LedgerError(f"The ledger at {where} is busy in another thread or process.", "Ask again later.")
 
 
 class UnknownOutcome(LedgerError):

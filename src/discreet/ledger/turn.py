@@ -25,6 +25,8 @@ WAIT = 60.0
 _PAUSE = 0.05
 _NEXT = 1 << 60
 """The byte of whoever writes next: behind those of all questions."""
+POLITE, HURRIED = 2.0, 0.05
+"""Seconds to wait for whoever writes next, and after such a wait was in vain: it may be a process that was stopped."""
 
 
 class _QuestionLock:
@@ -88,6 +90,7 @@ class FileTurns:
 
     def __init__(self, place: str) -> None:
         self._place = place
+        self._polite = POLITE
 
     def take(self, question: str, deadline: float) -> bool:
         """See `Turns`."""
@@ -104,14 +107,18 @@ class FileTurns:
     def next_to_write(self, wait: float) -> Iterator[bool]:
         """Be the next of all processes to write: none that has just written comes first, however fast it is.
 
+        It is a courtesy, and another lock keeps writers apart. So nobody waits for long: a process that is stopped
+        while it is the next would else hold up each write of all others.
+
         Args:
-            wait: seconds; then go on without. It is a courtesy, and another lock keeps writers apart.
+            wait: seconds at most; then go on without.
 
         Yields:
             Whether it is the next.
         """
         file = _file(self._place)
-        mine = file is not None and _lock(file, _NEXT, time.monotonic() + wait, 0.0005)
+        mine = file is not None and _lock(file, _NEXT, time.monotonic() + min(wait, self._polite), 0.0005)
+        self._polite = POLITE if mine else HURRIED
         try:
             yield mine
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from discreet.errors import BudgetExceeded
+from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.ledger.sqlite import committed
 from discreet.ledger.sqlite.committed import Committed
@@ -110,3 +111,24 @@ def test_a_look_decides_no_charge(pair: tuple[Ledger, Ledger], monkeypatch: pyte
         ledger.charge("one more", Loss(Fraction(1, 10)), [VISITS, ANA])
     assert ledger.replay("theirs 3") == b"theirs 3"
     assert ledger.verify() == 60
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file keeps its name there")
+@pytest.mark.parametrize("put", ["over", "in place of"])
+def test_no_look_is_made_beside_an_old_copy(tmp_path: Path, put: str) -> None:
+    """Others may charge the copy, whose entries need not reach as far as those that are known here."""
+    files = [tmp_path / "l.db", tmp_path / "l.db-head"]
+    with open_ledger(files[0]) as ledger:
+        answered(ledger, "before the copy")
+        copies = [file.read_bytes() for file in files]
+        for at in range(3):
+            answered(ledger, f"lost {at}", ANA)
+        for file, copy in zip(files, copies, strict=True):
+            if put == "in place of":
+                file.rename(f"{file}-gone")
+            file.write_bytes(copy)
+        with open_ledger(files[0]) as other:
+            for at in range(4):
+                other.charge(f"theirs {at}", Loss(1), [VISITS])
+        with pytest.raises(LedgerError):
+            ledger.standings([VISITS])

@@ -41,3 +41,33 @@ def test_a_later_version_is_refused(tmp_path: Path) -> None:
     state.close()
     with pytest.raises(LedgerError):
         State(tmp_path / "service.db")
+
+
+def test_a_full_disk_is_told_and_leaves_no_transaction_open(tmp_path: Path) -> None:
+    """SQLite undoes a transaction by itself where the disk is full, so that there is none to be undone."""
+    state = State(tmp_path / "state.db")
+    add = "INSERT INTO asks (name, dataset, key, body, made) VALUES (?, 'visits', 'k', ?, 1)"
+    db = sqlite3.connect(tmp_path / "state.db")
+    (pages,) = db.execute("PRAGMA page_count").fetchone()
+    db.close()
+    state._tables.read(f"PRAGMA max_page_count = {pages}", ())
+    for write in (state.run, lambda *given: state.together(lambda: state.run(*given))):
+        with pytest.raises(LedgerError, match="cannot be read or written"):
+            write(add, ("ana", "x" * 100_000))
+    state._tables.read("PRAGMA max_page_count = 100000", ())
+    assert state.run(add, ("ana", "x")) == 1
+    state.close()
+
+
+def test_a_file_that_another_process_writes_to_is_busy_and_not_broken(tmp_path: Path) -> None:
+    state = State(tmp_path / "state.db")
+    state._tables.read("PRAGMA busy_timeout = 0", ())
+    other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(LedgerError, match="is busy"):
+        state.note("ana", "signed in")
+    other.execute("ROLLBACK")
+    other.close()
+    state.note("ana", "signed in")
+    assert state.head().number == 1
+    state.close()

@@ -119,7 +119,7 @@ def _show_remote(session: RemoteSession, limit: int | None, as_json: bool) -> No
     if shown:
         body = [
             [one["made"][:19].replace("T", " "), one["epsilon"], "yes" if one["answered"] else "no",
-             _shown("; ".join(one["asked"].get("queries") or [one["asked"].get("query", "")]), 60)]
+             _shown(one["asked"].get("query", ""), 60)]
             for one in shown
         ]  # fmt: skip
         print_table(["time (UTC)", "epsilon", "answered", "question"], body, [False, True, False, False])

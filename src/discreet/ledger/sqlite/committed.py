@@ -2,7 +2,8 @@
 
 Who looks at a budget, or for charges that came since, would else wait for the disk of those who charge. A look is made
 here only while the head file names no later entry, so that it shows all that was charged before it began, by any
-process. Nothing is charged, verified or given as an answer from here: that is a transaction, which reads the file.
+process. A head file that names an earlier entry than was noted in it is an old copy, and no look is made beside it.
+Nothing is charged, verified or given as an answer from here: that is a transaction, which reads the file.
 """
 
 from __future__ import annotations
@@ -119,6 +120,11 @@ class Committed:
         self._look: Look | None = None
         self._entries: list[Entry] = []  # it only grows, so that a look may share it
         self._posted: dict[str, Entry] = {}
+        self._noted = 0  # the entry that the head file named last when this process had its lock
+
+    def note(self, number: int) -> None:
+        """Take note of the last entry that the head file names; one thread at a time, under the lock of that file."""
+        self._noted = number
 
     def follow(self, book: Book, last: Sequence[Entry]) -> None:
         """Take note of a book that is committed, and of the entries at its end; one thread at a time.
@@ -147,12 +153,12 @@ class Committed:
 
     def forget(self) -> None:
         """Know nothing any more."""
-        self._look, self._entries, self._posted = None, [], {}
+        self._look, self._entries, self._posted, self._noted = None, [], {}, 0
 
     def now(self) -> Look | None:
-        """A look at the ledger; None where another process may have written since."""
-        look = self._look
+        """A look at the ledger; None where another process may have written since, or put an old copy back."""
+        look, noted = self._look, self._noted
         if look is None:
             return None
         named = read_number(self._head)
-        return look if named is not None and named <= look.at.head.number else None
+        return look if named is not None and noted <= named <= look.at.head.number else None

@@ -243,6 +243,7 @@ class SqliteStore:
         if book.head != noted.head:
             self._head.write(self._identity, book)
         self._known = self._seen = book
+        self._committed.note(book.head.number)
 
     def _ready(self) -> sqlite3.Connection:
         if self._closed:

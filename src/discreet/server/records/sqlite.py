@@ -93,11 +93,13 @@ class SqliteTables:
             self._db.execute("BEGIN IMMEDIATE")
         try:
             yield
+            with self._told():
+                self._db.execute("COMMIT")
         except BaseException:
-            self._db.execute("ROLLBACK")
+            if self._db.in_transaction:  # where the disk is full, SQLite has undone it already
+                with self._told():
+                    self._db.execute("ROLLBACK")
             raise
-        with self._told():
-            self._db.execute("COMMIT")
 
     def read(self, sql: str, given: Sequence[Any]) -> list[Any]:
         """The rows of a query."""
@@ -142,11 +144,16 @@ class SqliteTables:
 
     @contextlib.contextmanager
     def _told(self) -> Iterator[None]:
-        fault = False
+        fault = ""
         try:
             yield
-        except sqlite3.OperationalError:
-            fault = True
+        except sqlite3.OperationalError as error:
+            fault = getattr(error, "sqlite_errorname", "") or "unknown"
+        if fault.startswith("SQLITE_BUSY"):
+            raise LedgerError(
+                f"The file {self._where} of the service is busy: another process has been writing to it for too long.",
+                "Ask again later; where that process is stopped, end it.",
+            )
         if fault:
             raise LedgerError(
                 f"The file {self._where} of the service cannot be read or written.", "Check its disk."
