@@ -170,9 +170,8 @@ def _best(grams: Sequence[Floats]) -> Lengths:
 def _of_gram(gram: Floats) -> Floats:
     """X."""
     size = len(gram)
-    gram = gram + np.eye(size) * (
-        1e-9 * float(np.trace(gram)) / size
-    )  # a value that no sum holds is measured a little
+    # A value that no sum holds is measured a little.
+    gram = gram + np.eye(size) * (1e-9 * float(np.trace(gram)) / size)
     scale = np.sqrt(np.diag(gram))
     for _ in range(STEPS):
         found = _root(gram * np.outer(np.sqrt(scale), np.sqrt(scale)))

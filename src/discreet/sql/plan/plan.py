@@ -228,9 +228,8 @@ class PlannedRelease:
         so are counts of values with so many rows, as a row that is taken away may add to them.
         """
         part = self.parts[measure.part]
-        square = (
-            part.square if self.times == 1 else part.cap**2
-        )  # different weighted sums hold the same groups
+        # Different weighted sums hold the same groups.
+        square = part.square if self.times == 1 else part.cap**2
         moved = square * self.length * measure.row_sensitivity**2
         if self.unit_factor > 1:
             sized = isinstance(measure, Measure) and measure.sizes is not None

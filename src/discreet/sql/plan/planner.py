@@ -79,7 +79,8 @@ def plan(
         epsilon: for the whole statement, however many releases and aggregates it has; `shares` says how they share
             it.
         limits: how much of one unit counts.
-        delta: for the whole statement, if it has groups that must be found; 0 refuses such.
+        delta: for the whole statement, to find groups whose keys are not public, or for Gaussian noise; 0 refuses
+            groups that must be found.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
         known: of earlier statements with the same catalog, to be looked up and added to.
         intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
@@ -252,9 +253,8 @@ def _release(
     delta: Fraction,
 ) -> PlannedRelease:
     parts: list[MeasuredRows] = []
-    shared: dict[
-        int, MeasuredRows
-    ] = {}  # quantiles are alone in their part: its query counts by leaf, not only by group
+    # Quantiles are alone in their part: its query counts by leaf, not only by group.
+    shared: dict[int, MeasuredRows] = {}
     measures: list[AnyMeasure] = []
     shares = tuple(of_sets[at] for at in chosen.sets)  # the counts that find groups may come behind
     for choice, share in zip(chosen.choices, shares, strict=True):
@@ -314,9 +314,8 @@ def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> M
     columns = {name: Column(name, key.type, key.span) for name, key in items}
     groups = 1 if not keys else limits.max_groups or (1 if rows.fixed and rows.max_rows == 1 else cap)
     if limits.max_groups is None and limits.max_rows is None:
-        groups = min(
-            groups, most_groups(rows.relation, read(keys)) or groups
-        )  # a join multiplies rows, not groups
+        # A join multiplies rows, not groups.
+        groups = min(groups, most_groups(rows.relation, read(keys)) or groups)
     if not finding and not release.unknown:
         groups = min(groups, planned_cells(release.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)

@@ -189,9 +189,7 @@ def _bounded(place: Place, points: Points, area: Box, margin: tuple[float, float
     (wide, high), x, y = margin, points.x, points.y
     ends = {x: (area[0] - wide, area[2] + wide), y: (area[1] - high, area[3] + high)}
     if points.crs == WGS84:
-        ends = {
-            x: (-180.0, 180.0),
-            y: (-90.0, 90.0),
-        }  # the same for every map, so that answers are known again
+        # The same for every map, so that answers are known again.
+        ends = {x: (-180.0, 180.0), y: (-90.0, 90.0)}
     more = [f"{name}={low!r}:{high!r}" for name, (low, high) in ends.items() if name.lower() not in declared]
     return replace(place, bounds=[*(place.bounds or ()), *more])
