@@ -39,7 +39,7 @@ from discreet.sql.plan.people.planned import for_people, one_by_one
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.planner import plan_together
-from discreet.sql.plan.reading import Known
+from discreet.sql.plan.reading import Readings
 
 if TYPE_CHECKING:
     from discreet.sql.finish.postprocess import Answered
@@ -84,7 +84,7 @@ class Queries:
         self.account = account
         self._invented = invented
         self._rehearsed: set[str] = set()
-        self._known = Known()
+        self._known = Readings()
         self._plans: dict[Question, QueryPlan] = {}
         self.remembered: Remembered | None = None if invented or policy.personal else Remembered()
 

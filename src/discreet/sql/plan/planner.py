@@ -27,7 +27,7 @@ from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.noise_choice import with_gaussian
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement, with_limits
+from discreet.sql.plan.reading import Readings, Reading, ReadingWay, read_statement, with_limits
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
@@ -66,7 +66,7 @@ def plan(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
-    known: Known | None = None,
+    known: Readings | None = None,
     intervals: bool = True,
     gaussian: bool = False,
     series: bool = True,
@@ -91,7 +91,7 @@ def plan(
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    canonical, plain = (Known() if known is None else known).reading(
+    canonical, plain = (Readings() if known is None else known).reading(
         text, catalog, ReadingWay(delta > 0, intervals)
     )
     found = canonical, _with_limits(plain, limits)
@@ -144,7 +144,7 @@ def plan_together(
     unplanned: list[UnplannedRelease] = []
     for text in texts:
         canonical, one = read_statement(
-            text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Known()
+            text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Readings()
         )
         found.append((canonical, _with_limits(one, limits)))
         unplanned += found[-1][1].releases
