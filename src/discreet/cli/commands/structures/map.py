@@ -18,7 +18,7 @@ from discreet.cli.remote import Remote
 if TYPE_CHECKING:
     from discreet.spatial import HeatMap
     from discreet.spatial.cell import Box
-    from discreet.spatial.counting import Asked
+    from discreet.spatial.counting import AnySession
 
 SHOWN = 10
 """So many hot spots are printed."""
@@ -94,7 +94,9 @@ class Shape:
         grid = Grid.read(self.cell, area, crs)
         return float(grid.width), float(grid.height)
 
-    def counted(self, session: Asked, rows: str, epsilon: str, crs: str, given: Mapping[str, Any]) -> HeatMap:
+    def counted(
+        self, session: AnySession, rows: str, epsilon: str, crs: str, given: Mapping[str, Any]
+    ) -> HeatMap:
         """Ask for the map."""
         from discreet.spatial import adaptive_map, heat_map, hexagon_map
 
