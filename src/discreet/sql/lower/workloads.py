@@ -20,7 +20,7 @@ from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -66,7 +66,7 @@ def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> l
     return noisy
 
 
-def windows(table: Integers, series: Ranged) -> Integers:
+def windows(table: Integers, series: SeriesLaw) -> Integers:
     """The weighted sums of each series: int64 (groups, integers) -> (others times nodes, integers)."""
     found = np.moveaxis(series.factors.measured(series.in_order(table)), -1, -2)
     return np.array(found.reshape(-1, table.shape[1]), order="C")
@@ -151,7 +151,7 @@ def _estimated(
 
 
 def _from_windows(
-    series: Ranged, noisy: NoisyIntegers, table: PlannedRelease, shape: Shape | None = None
+    series: SeriesLaw, noisy: NoisyIntegers, table: PlannedRelease, shape: Shape | None = None
 ) -> NoisyIntegers:
     """The groups of a series from its noisy windows, in whole steps."""
     count = noisy.entries.shape[1]
@@ -229,7 +229,7 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
         return release.recalled.drawn(measure, (draws, release.cells, release.measures[measure].entries))
     estimated = release.estimated
-    if isinstance(estimated, Ranged | Pieced):
+    if isinstance(estimated, SeriesLaw | Pieced):
         return estimated.again(measure, release.measures[measure].entries, draws, seed)
     assert estimated is not None
     model, entries = estimated.strategy.measured, release.measures[measure].entries

@@ -27,11 +27,11 @@ from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.noise_choice import with_gaussian
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.reading import Readings, Reading, ReadingWay, read_statement, with_limits
+from discreet.sql.plan.reading import Reading, Readings, ReadingWay, read_statement, with_limits
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
-from discreet.sql.plan.workloads.ranges import Asked, ranges_of
+from discreet.sql.plan.workloads.ranges import ReleasesApart, ranges_of
 from discreet.sql.plan.workloads.series import series_of
 from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.plan.workloads.windows import families_of
@@ -192,7 +192,7 @@ def _released(
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
     found: list[Workload] = []
-    for workload, tables in ranges_of(Asked(unplanned, chosen, releases, shares, build), weights):
+    for workload, tables in ranges_of(ReleasesApart(unplanned, chosen, releases, shares, build), weights):
         found.append(workload)
         for index, table in tables.items():
             releases[index] = table
