@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.imports import one_thread
-from discreet.planning.ranges.factors import Weighted, by_parts
+from discreet.planning.ranges.factors import Weighted
 from discreet.planning.ranges.families import Family, counted, sums
+from discreet.planning.saturating import saturated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +92,7 @@ class Lengths(Weighted):
 
     def measured(self, values: Integers) -> Integers:
         """Bx, which saturates at +-2^62: int64 (…, values) -> (…, nodes)."""
-        return by_parts(values, lambda part: part @ self.rows.T)
+        return saturated(values, lambda part: part @ self.rows.T)
 
     def estimate(self, noisy: Floats) -> Floats:
         """The values from noisy integers in units: float64 (…, nodes) -> (…, values)."""

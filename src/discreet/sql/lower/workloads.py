@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.engines.engine import Engine
 from discreet.planning.marginals import Keys
+from discreet.planning.saturating import saturated
 from discreet.release.draw import Draw
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 Shape: TypeAlias = Callable[[Sequence[AnyMeasure], "Integers", Sequence[int]], "Integers"]
 """Of measures, cells (series, cells, integers) and their binary places the cells that are shown."""
-HALF = 31
-"""Sums are taken of the lower and the upper bits by themselves, so that none wraps."""
 
 
 def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> list[NoisyIntegers]:
@@ -83,11 +82,7 @@ def summed(table: Integers, keys: Keys) -> Integers:
     over = tuple(axis for axis in range(table.ndim - 1) if axis not in keys)
     if not over:
         return np.array(table, order="C")
-    low = (table & ((1 << HALF) - 1)).sum(axis=over)
-    high = (table >> HALF).sum(axis=over) + (low >> HALF)
-    inside = np.clip(high, -(1 << HALF), (1 << HALF) - 1)
-    out = (inside << HALF) + (low & ((1 << HALF) - 1))
-    return np.asarray(np.where(high > inside, SATURATE, np.where(high < inside, -SATURATE, out)))
+    return saturated(table, lambda part: part.sum(axis=over))
 
 
 def tables_of(

@@ -33,6 +33,7 @@ from discreet.sql.expressions.expression import Column, Expression, Literal, lea
 from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions.apply import among
 from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.plan.measure_choice import ADDED_UP
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, listed
@@ -48,8 +49,6 @@ MOST_CELLS = 1 << 17
 """The most combinations of the keys, which are looked at one by one."""
 ALONE = 2 * 1.02
 """The variance of a table by itself at the whole epsilon, with as much more as weights in whole units take."""
-ADDED_UP = frozenset({"rows", "pairs"})
-"""Choices whose integers of a sum of groups are the sums of theirs."""
 Build = Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease]
 
 

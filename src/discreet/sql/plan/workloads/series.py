@@ -26,6 +26,7 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.plan.measure_choice import ADDED_UP
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.series_law import SeriesLaw
@@ -33,8 +34,6 @@ from discreet.sql.plan.workloads.windows import FamiliesByKey
 
 MOST_INTEGERS = 4_000_000
 """The most integers of a table that is estimated so, which is held in memory."""
-ADDED_UP = frozenset({"rows", "pairs"})
-"""Choices whose integers of a sum of groups are the sums of theirs."""
 
 
 def series_of(
