@@ -91,11 +91,9 @@ def plan(
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    canonical, plain = (Readings() if known is None else known).reading(
-        text, catalog, ReadingWay(delta > 0, intervals)
-    )
-    found = canonical, _with_limits(plain, limits)
-    reading = found[1]
+    readings = Readings() if known is None else known
+    canonical, plain = readings.reading(text, catalog, ReadingWay(delta > 0, intervals))
+    reading = _with_limits(plain, limits)
 
     def planned(reading: Reading) -> Planned:
         weights = [list(one) for one in reading.weights]
@@ -103,14 +101,14 @@ def plan(
         _emphasise(weights, emphasis, reading.releases, sets, reading.post)
         return _released(
             reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
-            [reading.post] * len(reading.releases) * framed,
+            [reading.post] * len(reading.releases) if framed else [],
         )  # fmt: skip
 
     # How far a window reaches is a literal that the measures depend on.
     framed = series and reading.post.find(exp.Window) is not None
     key = (epsilon, limits, delta, emphasis, gaussian)
     releases, workloads, spent = planned(reading) if framed else planned_once(reading, key, planned)
-    statement = _statement(found, limits, emphasis)
+    statement = _statement(canonical, reading, limits, emphasis)
     return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
 
 
@@ -160,15 +158,14 @@ def plan_together(
         tables = tuple(itertools.islice(own, len(reading.releases)))
         named = {table.name for table in tables}
         inside = tuple(workload for workload in workloads if named.issuperset(workload.tables))
-        each.append(QueryPlan(text, _statement((canonical, reading), limits), tables, reading.post, inside))
+        each.append(QueryPlan(text, _statement(canonical, reading, limits), tables, reading.post, inside))
     statement = "; ".join(one.statement for one in each)
     whole = QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads, gaussian=spent)
     return whole, each
 
 
-def _statement(found: tuple[str, Reading], limits: Limits, emphasis: Emphasis = ()) -> str:
+def _statement(canonical: str, reading: Reading, limits: Limits, emphasis: Emphasis = ()) -> str:
     """The canonical spelling of a statement with all that decides its numbers beside epsilon."""
-    canonical, reading = found
     return f"{canonical} {limits}{emphasis or ''}{''.join(one.layout for one in reading.chosen)}"
 
 
