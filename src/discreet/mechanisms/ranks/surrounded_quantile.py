@@ -49,7 +49,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.ranks.quantile import REACH, ExponentialQuantile
+from discreet.mechanisms.ranks import quantile
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile
 from discreet.mechanisms.ranks.rank_candidates import Parts, rows_before
 from discreet.mechanisms.ranks.sparse_counts import MOST, SparseCounts
 from discreet.noise.bernoulli import bernoulli_exp
@@ -222,7 +223,7 @@ class SurroundedQuantile(ExponentialQuantile):
     @property
     def _most(self) -> int:
         """So many rows, times the denominator of q, stand for all that are more."""
-        return min(math.ceil(REACH * self._scale) + self.sure, NEVER // 4)
+        return min(math.ceil(quantile.REACH * self._scale) + self.sure, NEVER // 4)
 
     @property
     def reach(self) -> int:
