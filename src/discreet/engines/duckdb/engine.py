@@ -331,17 +331,18 @@ class DuckDBEngine:
 
     def _run(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool = False) -> pa.Table:
         see_no_clash(tables, self._versions)
-        if not (numbers and self._lock.acquire(blocking=False)):
-            why: list[type[Exception]] = []
-            if numbers and (beside := self._lanes.integers(sql, tables, self._used(sql), why)) is not None:
-                return beside
-            if interrupted(why):
-                raise failed()
-            self._lock.acquire()
-        try:
+        with contextlib.ExitStack() as held:
+            if numbers and self._lock.acquire(blocking=False):
+                held.push(self._lock)
+            else:
+                why: list[type[Exception]] = []
+                beside = self._lanes.integers(sql, tables, self._used(sql), why) if numbers else None
+                if beside is not None:
+                    return beside
+                if interrupted(why):
+                    raise failed()
+                held.enter_context(self._lock)
             result = self._surely(sql, tables, numbers=numbers)
-        finally:
-            self._lock.release()
         if result is None:
             raise failed()
         return result
@@ -356,13 +357,10 @@ class DuckDBEngine:
             if result is not None or interrupted(why):
                 return result
             why.clear()
-        result = run_quietly(
-            self._connection, self._beside, sql, tables, into, self._prepared if numbers else None, why
-        )
+        prepared = self._prepared if numbers else None
+        result = run_quietly(self._connection, self._beside, sql, tables, into, prepared, why)
         if result is None and unread(why) and self._mend(sql):
-            result = run_quietly(
-                self._connection, self._beside, sql, tables, into, self._prepared if numbers else None
-            )
+            result = run_quietly(self._connection, self._beside, sql, tables, into, prepared)
         return result
 
     def _started(

@@ -120,10 +120,9 @@ class Lanes:
             return None
         for lane in self._lanes:
             if lane.lock.acquire(blocking=False):
-                try:
+                with contextlib.ExitStack() as held:
+                    held.push(lane.lock)
                     return lane.integers(sql, tables, names, why)
-                finally:
-                    lane.lock.release()
         return None
 
     def interrupt(self) -> None:
