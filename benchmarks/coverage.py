@@ -25,7 +25,7 @@ import discreet as dp
 from benchmarks.chosen import QUESTIONS, Question
 from benchmarks.line import Line
 from discreet.engines.engine import Engine
-from discreet.mechanisms.selection.quantiles_with_ends import EACH
+from discreet.mechanisms.ranks.quantiles_with_ends import EACH
 from discreet.noise import add_laplace
 from discreet.release.draw import Draw
 from discreet.sql.finish.postprocess import finish

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.rank_candidates import Parts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
-from discreet.mechanisms.selection.quantile import ExponentialQuantile
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
-from discreet.mechanisms.selection.rank_candidates import Parts
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -27,10 +27,10 @@ from benchmarks.peers.environments import HOME, ROOT
 from benchmarks.quantile_coverage import coverage, exact_leaf
 from discreet.engines.schema import Type
 from discreet.mechanisms import PermuteAndFlip
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantile import ExponentialQuantile, row_moves
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile, row_moves
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.noise import add_laplace
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span

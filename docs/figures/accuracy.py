@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from discreet.mechanisms.selection.quantile import row_moves
-from discreet.mechanisms.selection.quantile_order import deviations
+from discreet.mechanisms.ranks.quantile import row_moves
+from discreet.mechanisms.ranks.quantile_order import deviations
 from discreet.sql.measures.count_tree import rank_variance, shape_for
 from discreet.sql.measures.quantile_tree import MOST_LEAVES
 

@@ -26,7 +26,7 @@ class Far:
     """A date, or a time stamp, beyond the range of Python's.
 
     Attributes:
-        at: days or microseconds since 1970.
+        count: days or microseconds since 1970.
         day: whether it is a date.
 
     Example:

@@ -214,6 +214,7 @@ class Sampled(Event):
         event: the release from the sample.
         rate: the probability that a unit is in it.
         how: `poisson`, a coin for each unit, for add_remove; `fixed_size`, without replacement, for replace_one.
+        neighbours: those of the event.
 
     Raises:
         InvalidParameter: the way of sampling does not match the neighbours of the event.

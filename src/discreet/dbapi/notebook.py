@@ -88,9 +88,8 @@ class Notebook:
 
     def _connect(self, line: str) -> None:
         given = _parser(connecting=True).parse_args(shlex.split(line))
-        source = self._shell.user_ns.get(
-            given.source, given.source
-        )  # a path, an address, or a name of a session
+        # A path, an address, or a name of a session.
+        source = self._shell.user_ns.get(given.source, given.source)
         opened = connect(source, epsilon=given.epsilon, dataset=given.dataset)
         if self._connection is not None:
             self._connection.close()

@@ -124,9 +124,8 @@ def _pieces(
     """
     steepest = math.tan(min(math.radians(max(-south, north)) + edge, math.pi / 2 - _POLAR * edge / 2))
     beyond = math.degrees(edge * min(0.15, edge * (0.1 + abs(steepest)))) + 1e-9
-    aside = min(
-        beyond * math.hypot(1, steepest), 180.0
-    )  # a degree of longitude is shorter by the cosine of the latitude
+    # A degree of longitude is shorter by the cosine of the latitude.
+    aside = min(beyond * math.hypot(1, steepest), 180.0)
     low, high = max(south - beyond, -90.0), min(north + beyond, 90.0)
     spans = [(max(west - aside, -180.0), min(east + aside, 180.0))]
     spans += [(180 - aside, 180.0)] * (west - aside < -180) + [(-180.0, aside - 180)] * (east + aside > 180)

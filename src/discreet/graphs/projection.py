@@ -76,7 +76,7 @@ def fair_at_least(graph: Graph, most: int) -> Integers:
 
     Example:
         >>> fair_at_least(Graph.of(4, [0, 0, 0], [1, 2, 3]), 2).tolist()  # a star of three rays
-        [4, 1]
+        [3, 1]
     """
     if graph.degrees.max(initial=0) <= most:
         return at_least(graph, most)

@@ -1,4 +1,4 @@
-"""Linear regression and principal components from private sums, with the interface of scikit-learn."""
+"""Linear and logistic regression, and principal components, from private sums, with the interface of scikit-learn."""
 
 from __future__ import annotations
 

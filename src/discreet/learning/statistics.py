@@ -33,12 +33,17 @@ def scaled(values: npt.ArrayLike, bounds: Bounds) -> Integers:
         raise InvalidParameter(
             "The columns and their bounds do not fit.", "Give one (least, greatest) for each of the columns."
         )
-    ends = read_bounds(bounds)
+    found: Integers = np.rint(moved(given, read_bounds(bounds)) * STEPS).astype(np.int64)
+    return found
+
+
+def moved(values: Floats, ends: Floats) -> Floats:
+    """Columns between -1 and 1 by their bounds, float64 (k, 2); NaN is the middle."""
     middle, half = (ends[:, 0] + ends[:, 1]) / 2, (ends[:, 1] - ends[:, 0]) / 2
     with np.errstate(all="ignore"):
-        moved = np.nan_to_num((given - middle) / half, nan=0.0, posinf=1.0, neginf=-1.0)
-    found: Integers = np.rint(np.clip(moved, -1, 1) * STEPS).astype(np.int64)
-    return found
+        found = np.nan_to_num((values - middle) / half, nan=0.0, posinf=1.0, neginf=-1.0)
+    inside: Floats = np.clip(found, -1, 1)
+    return inside
 
 
 def read_bounds(bounds: Bounds) -> Floats:

@@ -69,9 +69,8 @@ def _told(tool: Callable[P, Awaitable[Document]]) -> Callable[P, Awaitable[Docum
             raise
         except Exception as error:
             if not isinstance(error, DiscreetError):
-                LOG.error(
-                    "a tool failed: %s", type(error).__name__
-                )  # the kind alone: a message may quote a value
+                # The kind alone: a message may quote a value.
+                LOG.error("a tool failed: %s", type(error).__name__)
             said = str(told(error))
         raise ToolError(said)
 

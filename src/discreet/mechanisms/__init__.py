@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numeric.staircase import Staircase
     from discreet.mechanisms.numeric.threshold import ThresholdedCounts
     from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
+    from discreet.mechanisms.ranks.flipped_quantile import FlippedQuantile
+    from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+    from discreet.mechanisms.ranks.quantile import ExponentialQuantile
+    from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+    from discreet.mechanisms.ranks.sparse_counts import SparseCounts
     from discreet.mechanisms.selection.above_threshold import AboveThreshold, Watch
     from discreet.mechanisms.selection.exponential import Exponential
-    from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
     from discreet.mechanisms.selection.ladder import Climbed, Ladder
-    from discreet.mechanisms.selection.leaf_measure import LeafMeasure
     from discreet.mechanisms.selection.noisy_max import NoisyMax
     from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
-    from discreet.mechanisms.selection.quantile import ExponentialQuantile
-    from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
-    from discreet.mechanisms.selection.sparse_counts import SparseCounts
 
 __all__ = [
     "AboveThreshold",
@@ -96,14 +96,14 @@ _NAMES = {
     "numeric.laplace_vector": "LaplaceVector",
     "local.local_laplace": "LocalLaplace LocalMean",
     "selection.ladder": "Climbed Ladder",
-    "selection.leaf_measure": "LeafMeasure",
+    "ranks.leaf_measure": "LeafMeasure",
     "selection.noisy_max": "NoisyMax",
     "selection.permute_and_flip": "PermuteAndFlip",
-    "selection.flipped_quantile": "FlippedQuantile",
-    "selection.quantile": "ExponentialQuantile",
-    "selection.quantiles_with_ends": "QuantilesWithEnds",
+    "ranks.flipped_quantile": "FlippedQuantile",
+    "ranks.quantile": "ExponentialQuantile",
+    "ranks.quantiles_with_ends": "QuantilesWithEnds",
     "local.randomized_response": "RandomizedResponse",
-    "selection.sparse_counts": "SparseCounts",
+    "ranks.sparse_counts": "SparseCounts",
     "numeric.smooth_cauchy": "SmoothCauchy",
     "numeric.smooth_laplace": "SmoothLaplace",
     "numeric.staircase": "Staircase",

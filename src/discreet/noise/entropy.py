@@ -89,9 +89,8 @@ class _System:
             while True:
                 generator = self._generator(len(part))
                 generator.fill(part)
-                if (
-                    generator.owner == _process()
-                ):  # else a fork fell between, and the parent has these bytes too
+                # Else a fork fell between, and the parent has these bytes too.
+                if generator.owner == _process():
                     break
         return words
 

@@ -56,9 +56,8 @@ def add_laplace(values: npt.NDArray[np.int64], scale: Fraction) -> npt.NDArray[n
     """
     noisy = np.empty(values.shape, np.int64)
     given, out = values.reshape(-1), noisy.reshape(-1)
-    for start in range(
-        0, given.size, BLOCK
-    ):  # so that memory holds the values and the answer, and no third array
+    # So that memory holds the values and the answer, and no third array.
+    for start in range(0, given.size, BLOCK):
         part = slice(start, start + BLOCK)
         out[part] = _add(given[part], scale)
     return noisy

@@ -290,9 +290,8 @@ class Conversation:
 
     def _fail_of(self, error: Exception, text: str) -> None:
         if not isinstance(error, DiscreetError):
-            LOG.error(
-                "a request failed: %s", type(error).__name__
-            )  # the kind alone: a message may quote a value
+            # The kind alone: a message may quote a value.
+            LOG.error("a request failed: %s", type(error).__name__)
         said = told(error)
         cause = said.cause if said.charged is None else f"{said.cause} {charged_words(said.charged)}"
         self._fail(state_of(said), cause, said.fix, position(said, text), charged_words(said.charged))

@@ -41,8 +41,9 @@ class Release:
         high: the upper ends.
         confidence: of the intervals.
         epsilon: the privacy loss of the whole question.
-        delta: 0 unless groups had to be found whose keys are not public.
+        delta: 0 unless some was spent, to find groups whose keys are not public or on Gaussian noise.
         notes: the errors that the intervals do not cover.
+        made: when the numbers were released; of a replay, when they were released first.
         replayed: whether this is an earlier answer to the same question, which cost nothing again.
         without: the noisy columns for which no interval could be derived.
         meanings: the contents of the columns that hold something else than the question says, such as a quantile for

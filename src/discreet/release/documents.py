@@ -54,9 +54,8 @@ def dump(document: object, indent: int | None = 2) -> str:
     """Write JSON that every reader accepts: no NaN, dates as text. For programs, on one line, which is faster."""
     encoder = json.JSONEncoder(ensure_ascii=False, indent=indent, allow_nan=False, default=str)
     sink = io.StringIO()
-    for piece in encoder.iterencode(
-        document
-    ):  # `json.dumps` would keep all pieces, which are larger than the text
+    # `json.dumps` would keep all pieces, which are larger than the text.
+    for piece in encoder.iterencode(document):
         sink.write(piece)
     return escaping.json_text(sink.getvalue())
 

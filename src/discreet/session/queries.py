@@ -35,11 +35,11 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.drafts.draft import unfilled
-from discreet.sql.plan.people.planned import for_people, one_by_one
+from discreet.sql.plan.people.planned import for_people, see_same_for_all
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.planner import plan_together
-from discreet.sql.plan.reading import Known
+from discreet.sql.plan.reading import Readings
 
 if TYPE_CHECKING:
     from discreet.sql.finish.postprocess import Answered
@@ -84,7 +84,7 @@ class Queries:
         self.account = account
         self._invented = invented
         self._rehearsed: set[str] = set()
-        self._known = Known()
+        self._readings = Readings()
         self._plans: dict[Question, QueryPlan] = {}
         self.remembered: Remembered | None = None if invented or policy.personal else Remembered()
 
@@ -113,17 +113,16 @@ class Queries:
         return plan
 
     def _planned(self, question: Question) -> QueryPlan:
-        asked = question.epsilon * (1 - question.diagnose)
-        return self._see_drawn(
-            question.epsilon,
-            lambda: for_people(self._diagnosed(
-                make_plan(question.text, self.catalog, asked, question.limits, question.delta, question.split,
-                          self._known, question.intervals, self._gaussian,
-                          not question.apart and self.catalog.personal is None).shaped(question.shaping),
-                question.epsilon - asked,
-            ), self.catalog, self.engine.dialect),
-            lambda plan: plan.whole,
-        )  # fmt: skip
+        answering = question.epsilon * (1 - question.diagnose)
+        series = not question.apart and self.catalog.personal is None
+
+        def make() -> QueryPlan:
+            plan = make_plan(question.text, self.catalog, answering, question.limits, question.delta, question.split,
+                             self._readings, question.intervals, self._gaussian, series)  # fmt: skip
+            plan = self._diagnosed(plan.shaped(question.shaping), question.epsilon - answering)
+            return for_people(plan, self.catalog, self.engine.dialect)
+
+        return self._see_drawn(question.epsilon, make, lambda plan: plan.whole)
 
     def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
         """Plan several questions as one; the parameters are those of `question`.
@@ -133,13 +132,13 @@ class Queries:
         """
         for query in queries:
             see_text(query)
-        return self._see_drawn(
-            question.epsilon,
-            lambda: one_by_one(self.catalog, lambda: plan_together(
-                queries, self.catalog, question.epsilon, question.limits, question.delta, question.intervals,
-                self._gaussian)),
-            lambda plans: plans[0],
-        )  # fmt: skip
+
+        def make() -> tuple[QueryPlan, list[QueryPlan]]:
+            see_same_for_all(self.catalog)
+            return plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta,
+                                 question.intervals, self._gaussian)  # fmt: skip
+
+        return self._see_drawn(question.epsilon, make, lambda plans: plans[0])
 
     @property
     def _gaussian(self) -> bool:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, epsilon_of
 from discreet.spatial.cell import Box, Cell
-from discreet.spatial.counting import Asked, Points, read_area
+from discreet.spatial.counting import AnySession, Points, read_area
 from discreet.spatial.grid import WGS84, Grid
 from discreet.spatial.heat_map import HeatMap
 
@@ -32,7 +32,7 @@ Place = tuple[int, int]
 
 
 def adaptive_map(  # noqa: D417  most are those of `heat_map`
-    session: Asked,
+    session: AnySession,
     table: str,
     size: str,
     epsilon: Number,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from discreet.release.answer import Release
 
 
-class Asked(Protocol):
+class AnySession(Protocol):
     """A session, at hand or on a server."""
 
     @property
@@ -78,7 +78,7 @@ class Points:
 
 
 def heat_map(
-    session: Asked,
+    session: AnySession,
     table: str,
     size: str,
     epsilon: Number,
@@ -146,7 +146,7 @@ def heat_map(
 
 
 def counted(
-    session: Asked, points: Points, keys: Mapping[str, str], epsilon: Number, asked: Mapping[str, Any]
+    session: AnySession, points: Points, keys: Mapping[str, str], epsilon: Number, asked: Mapping[str, Any]
 ) -> tuple[Release, list[tuple[Any, ...]]]:
     """Ask for the number of each group of some keys, with intervals that hold together.
 

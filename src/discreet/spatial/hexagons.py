@@ -11,7 +11,7 @@ from discreet.errors import InvalidParameter
 from discreet.imports import load
 from discreet.rational import Number
 from discreet.spatial.cell import Box, Cell
-from discreet.spatial.counting import Asked, Points, counted, read_area
+from discreet.spatial.counting import AnySession, Points, counted, read_area
 from discreet.spatial.grid import Ring
 from discreet.spatial.heat_map import HeatMap
 
@@ -77,7 +77,7 @@ class Hexagons:
 
 
 def hexagon_map(  # noqa: D417  most are those of `heat_map`
-    session: Asked,
+    session: AnySession,
     table: str,
     resolution: int,
     epsilon: Number,

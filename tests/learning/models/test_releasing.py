@@ -22,7 +22,8 @@ from discreet.learning import (
     LogisticRegression,
 )
 from discreet.learning.models import bayes, clusters, trees
-from discreet.learning.models.releasing import features_of, moved, places_of, wide
+from discreet.learning.models.releasing import features_of, places_of, wide
+from discreet.learning.statistics import moved
 from tests.learning.models import exact
 from tests.learning.models.exact import ODD, neighbours
 

@@ -15,20 +15,19 @@ from benchmarks.quantile_coverage import coverage, exact_leaf, outcomes
 from benchmarks.quantiles import DataSet, data_sets
 
 from discreet.engines.schema import Type
-from discreet.mechanisms.ranks import surrounded_quantile
+from discreet.mechanisms.ranks import quantile, rank_candidates, surrounded_quantile
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.rank_candidates import Parts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
-from discreet.mechanisms.selection import quantile, rank_candidates
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantile import ExponentialQuantile
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
-from discreet.mechanisms.selection.rank_candidates import Parts
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
-from tests.mechanisms.selection import drawn
-from tests.mechanisms.selection.drawn import by_outcome
-from tests.mechanisms.selection.test_quantile import LEAVES, MEASURE, added, counts, tables
-from tests.mechanisms.selection.test_quantiles_with_ends import worst
+from tests.mechanisms.ranks import drawn
+from tests.mechanisms.ranks.drawn import by_outcome
+from tests.mechanisms.ranks.test_quantile import LEAVES, MEASURE, added, counts, tables
+from tests.mechanisms.ranks.test_quantiles_with_ends import worst
 from tests.noise.fit import ALARM, alarm
 
 DEEP = bool(os.environ.get("DISCREET_DEEP"))

@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from discreet.planning.ranges.factors import UNITS
-from discreet.planning.ranges.pieces import Asked, Pieces, _Search, of_table, pieces
+from discreet.planning.ranges.pieces import Pieces, Tables, _Search, of_table, pieces
 
 
-def prefixes(size: int) -> Asked:
+def prefixes(size: int) -> Tables:
     """All running totals as one table."""
     return (tuple(tuple(range(at + 1)) for at in range(size)),)
 
 
-def asked(seed: int) -> tuple[int, Asked]:
+def asked(seed: int) -> tuple[int, Tables]:
     """Ranges, tables of single pieces and totals at random."""
     random = np.random.default_rng(seed)
     size = int(random.integers(2, 60))
@@ -32,7 +32,7 @@ SOME = [asked(seed) for seed in range(6)] + [(30, prefixes(30))]
 
 
 @pytest.mark.parametrize(("size", "tables"), SOME, ids=lambda one: "" if isinstance(one, tuple) else str(one))
-def test_no_row_moves_the_sums_by_more_than_the_units(size: int, tables: Asked) -> None:
+def test_no_row_moves_the_sums_by_more_than_the_units(size: int, tables: Tables) -> None:
     """All neighbours: one row more in each of the pieces."""
     found = pieces(size, tables)
     moved = found.measured(np.eye(size, dtype=np.int64))

@@ -15,7 +15,7 @@ import discreet as dp
 from discreet.engines.engine import in_batches
 from discreet.errors import EngineError
 from discreet.mechanisms.numeric import laplace_vector
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.noise import add_laplace
 from discreet.release.draw import Draw
 from discreet.sql.finish import blockwise as streamed

@@ -15,7 +15,7 @@ from discreet.sql.finish import window_sums
 from discreet.sql.finish.estimates import Source, Sums
 from discreet.sql.finish.window_sums import WindowSums, sums_of
 from discreet.sql.lower.run import NoisyIntegers
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 DAYS = 100
 TOTAL = "SELECT day, sex, SUM(COUNT(*)) OVER (PARTITION BY sex ORDER BY day) AS t FROM data GROUP BY day, sex"
@@ -64,9 +64,9 @@ def test_groups_that_are_put_together_have_no_windows_as_sources(session: dp.Ses
     assert session.sql(steps, epsilon=0.001, reuse=True).known_from == ()
 
 
-def law_of(place: np.ndarray, kind: Any = WindowSums) -> tuple[Any, Ranged]:
+def law_of(place: np.ndarray, kind: Any = WindowSums) -> tuple[Any, SeriesLaw]:
     factors = Factors(50, ((7, 40), (20, 40)), 1)
-    own = Ranged(factors, (), (2, 50), 1, tuple(range(50)), (1,))  # type: ignore[arg-type]
+    own = SeriesLaw(factors, (), (2, 50), 1, tuple(range(50)), (1,))  # type: ignore[arg-type]
     plan: Any = type("Plan", (), {"estimated": own, "scale": lambda *_: 1})()
     noisy = NoisyIntegers(plan, np.zeros((100, 1), np.int64))
     return kind(Source(1, noisy), 0, place, 1), own

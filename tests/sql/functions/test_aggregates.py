@@ -14,7 +14,7 @@ import pytest
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.mechanisms.selection.quantiles_with_ends import WIDTH
+from discreet.mechanisms.ranks.quantiles_with_ends import WIDTH
 from discreet.session import Session
 from discreet.sql.functions import aggregates
 from discreet.sql.functions.aggregates import AggregateFunction

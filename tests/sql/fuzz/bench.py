@@ -19,8 +19,8 @@ from benchmarks.corpus.judge import nearest
 from tests import inside
 
 import discreet as dp
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.sql.finish.postprocess import Answered, finish
 from discreet.sql.lower.sequence import run_all

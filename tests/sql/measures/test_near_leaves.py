@@ -13,7 +13,7 @@ import pytest
 from tests import inside, servers
 
 import discreet as dp
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import near_leaves_of
 from discreet.sql.measures.near_leaves import NearLeaves

@@ -19,7 +19,7 @@ import discreet as dp
 from discreet.accounting.pricing import loss_of
 from discreet.engines.schema import Type
 from discreet.errors import EngineError, QueryRefused
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.release import gate
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span

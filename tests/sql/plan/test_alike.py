@@ -56,7 +56,7 @@ def whole(thing: object) -> object:
     return type(thing).__name__, repr(thing)
 
 
-def planned(text: str, catalog: Catalog, unknown: bool, known: reading.Known | None) -> Any:
+def planned(text: str, catalog: Catalog, unknown: bool, known: reading.Readings | None) -> Any:
     """All of a plan, or all that a refusal says."""
     delta = Fraction(1, 1000) if unknown else Fraction(0)
     try:
@@ -77,7 +77,7 @@ def same_plans(asked: list[str], catalog: Catalog, unknown: bool, patch: pytest.
     Returns:
         How many were made of the plan of another one.
     """
-    known, used = reading.Known(), 0
+    known, used = reading.Readings(), 0
     reused = alike.Shape._known
 
     def counted(self: alike.Shape[Any], filling: Any) -> Any:

@@ -67,7 +67,7 @@ class GDP:
     Example:
         >>> bought = GDP.bought(Loss(1, 1e-6))
         >>> round(float(bought.square), 4), bought.within(Loss(1, 1e-6)), bought.within(Loss(0.99, 1e-6))
-        (0.0597, True, False)
+        (0.056, True, False)
     """
 
     square: Fraction

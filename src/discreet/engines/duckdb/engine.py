@@ -356,13 +356,10 @@ class DuckDBEngine:
             if result is not None or interrupted(why):
                 return result
             why.clear()
-        result = run_quietly(
-            self._connection, self._beside, sql, tables, into, self._prepared if numbers else None, why
-        )
+        prepared = self._prepared if numbers else None
+        result = run_quietly(self._connection, self._beside, sql, tables, into, prepared, why)
         if result is None and unread(why) and self._mend(sql):
-            result = run_quietly(
-                self._connection, self._beside, sql, tables, into, self._prepared if numbers else None
-            )
+            result = run_quietly(self._connection, self._beside, sql, tables, into, prepared)
         return result
 
     def _started(

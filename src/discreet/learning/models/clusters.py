@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.errors import InvalidParameter
 from discreet.learning.budget import LearningBudget
-from discreet.learning.models.releasing import budget_of, by_class, grid_of, moved, released
-from discreet.learning.statistics import STEPS, Bounds, Floats, Integers, read_bounds
+from discreet.learning.models.releasing import budget_of, by_class, grid_of, released
+from discreet.learning.statistics import STEPS, Bounds, Floats, Integers, moved, read_bounds
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.mechanisms.parameters import read_count
 from discreet.rational import Number, epsilon_of

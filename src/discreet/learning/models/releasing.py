@@ -19,7 +19,7 @@ from sklearn.utils.validation import validate_data
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import names, numbers
 from discreet.learning.budget import LearningBudget
-from discreet.learning.statistics import MOST_ROWS, STEPS, Bounds, Floats, Integers, scaled
+from discreet.learning.statistics import MOST_ROWS, Bounds, Floats, Integers, scaled
 from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
 from discreet.release import gate
@@ -166,15 +166,3 @@ def _place(place: Mapping[Any, int], label: Any) -> int:
 def by_class(rows: Integers, places: Integers, classes: int) -> Integers:
     """The exact sums of the rows of each class: int64 (classes, k)."""
     return np.array([rows[places == at].sum(axis=0) for at in range(classes)], np.int64)
-
-
-def moved(features: Floats, ends: Floats) -> Floats:
-    """Features between -1 and 1 by their bounds, as learners saw them."""
-    half = (ends[:, 1] - ends[:, 0]) / 2
-    with np.errstate(all="ignore"):
-        found = np.nan_to_num((features - ends.mean(axis=1)) / half, nan=0.0, posinf=1.0, neginf=-1.0)
-    inside: Floats = np.clip(found, -1, 1)
-    return inside
-
-
-__all__ = ["STEPS", "Made", "budget_of", "by_class", "grid_of", "moved", "places_of", "released"]

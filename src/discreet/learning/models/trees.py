@@ -23,8 +23,8 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from discreet.errors import InvalidParameter
 from discreet.learning.budget import LearningBudget
-from discreet.learning.models.releasing import budget_of, grid_of, moved, places_of, released
-from discreet.learning.statistics import STEPS, Bounds, Floats, Integers, read_bounds
+from discreet.learning.models.releasing import budget_of, grid_of, places_of, released
+from discreet.learning.statistics import STEPS, Bounds, Floats, Integers, moved, read_bounds
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip

@@ -33,7 +33,7 @@ class Look:
         at: the book.
         first: the number of the first entry that is kept.
         entries: those from it on, up to the book's; others may stand behind these.
-        posted: the entry of the latest posting of each account that is known.
+        posted_in: the entry of the latest posting of each account that is known.
     """
 
     at: Book

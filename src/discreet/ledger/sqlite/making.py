@@ -40,12 +40,10 @@ def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, st
                 )
             if not os.path.exists(place):
                 raise missing(place)
-            connection.execute(
-                "BEGIN IMMEDIATE"
-            )  # says so when the file is read-only, before the head is touched
-            connection.execute("DELETE FROM discreet_salt WHERE FALSE") if format_of(
-                connection, where
-            ) else None
+            # Says so when the file is read-only, before the head is touched.
+            connection.execute("BEGIN IMMEDIATE")
+            if format_of(connection, where):
+                connection.execute("DELETE FROM discreet_salt WHERE FALSE")
             connection.execute("COMMIT")
         head = HeadFile(place, make=connection is None)
         if not head.lock(timeout):

@@ -67,9 +67,8 @@ class SqliteStore:
         self._identity = ""
         self._known: Book | None = None  # the last book that stood in the second place too
         self._seen: Book | None = None  # the last book that was read
-        self._version = (
-            -1
-        )  # of the file at that time, which SQLite changes with each commit of another connection
+        # The data_version of the file at that time, which SQLite changes with each commit of another connection.
+        self._version = -1
         self._settled = SettledQuestions(head_of(self.where), key_of)
         self._committed = Committed(head_of(self.where))
         self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
@@ -127,9 +126,8 @@ class SqliteStore:
         if self._process != os.getpid():
             _inherited.append(connection)  # closing a parent's connection drops locks; keep it, unused
             return
-        with contextlib.suppress(
-            sqlite3.Error
-        ):  # as when the interpreter ends and closes things in any order
+        # As when the interpreter ends and closes things in any order.
+        with contextlib.suppress(sqlite3.Error):
             connection.close()
 
     def __del__(self) -> None:

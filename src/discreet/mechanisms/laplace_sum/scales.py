@@ -64,9 +64,8 @@ def _quantile(parts: tuple[float, ...], counts: tuple[int, ...], level: float) -
     while _inside(high, nodes, weights) < level:
         low, high = high, 2 * high
     below, above = (_inside(end, nodes, weights) - level for end in (low, high))
-    for _ in range(
-        100
-    ):  # false position, halving the end that stays (Dowell and Jarratt 1971): about ten steps
+    # False position, halving the end that stays (Dowell and Jarratt 1971): about ten steps.
+    for _ in range(100):
         middle = (low * above - high * below) / (above - below)
         found = _inside(middle, nodes, weights) - level
         if abs(found) < 1e-9 * (1 - level) or high - low < 1e-9 * high:

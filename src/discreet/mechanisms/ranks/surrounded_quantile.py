@@ -1,6 +1,6 @@
 """A quantile together with the ends of its interval, in one draw by the exponential mechanism.
 
-An outcome is a leaf x, the number, and ends around it. The distance of x is that of `selection.quantile`. The ends
+An outcome is a leaf x, the number, and ends around it. The distance of x is that of `ranks.quantile`. The ends
 stand r leaves below and above x, for r = 0 or one of 1, 2, 3, 4, 6, 8, 12 and so on. Let q n - b be the rows by which
 the lower end is below the quantile, with b rows before it, and likewise for the upper end; G(r) is the lesser of the
 two. The interval holds the quantile where G >= 0. It is *sure* where G(r) >= M, and the narrowest sure one is wanted:
@@ -25,11 +25,11 @@ some outcome always has distance 0.
 Proof. A row more or fewer moves q n - b by q or 1 - q, one up, one down; so each G moves by at most
 S = max(q, 1 - q), as the distance of x does; constants, differences with M, least and greatest of such numbers
 do not move farther. A row replaced by another moves each by at most 1. So an outcome's distance moves by at most
-`moves` in all, as in `selection.quantile`, and its loss is 2 moves/scale = epsilon. Radii, weights and M are
+`moves` in all, as in `ranks.quantile`, and its loss is 2 moves/scale = epsilon. Radii, weights and M are
 public, and so is which outcomes lie inside the range, given x. In parts of groups the rows of the part count, of which
 a row more is one more.
 
-Law. A number is proposed as `selection.quantile` draws it, an outcome by weight, and it is taken with the probability
+Law. A number is proposed as `ranks.quantile` draws it, an outcome by weight, and it is taken with the probability
 e^(-(its distance - that of x)/scale), if that is the farther one: accepted proposals have the law above, and no
 probability is rounded. About one proposal in 30 to 10,000 is taken, fewer the finer the grid is for the values; `TRIES`
 are made at a time. How many times depends on the data, as does the time of an engine.
@@ -49,9 +49,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.selection.quantile import REACH, ExponentialQuantile
-from discreet.mechanisms.selection.rank_candidates import Parts, rows_before
-from discreet.mechanisms.selection.sparse_counts import MOST, SparseCounts
+from discreet.mechanisms.ranks import quantile
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile
+from discreet.mechanisms.ranks.rank_candidates import Parts, rows_before
+from discreet.mechanisms.ranks.sparse_counts import MOST, SparseCounts
 from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.weighted_choice import uniform_below, weighted_choices
 
@@ -99,7 +100,7 @@ class SurroundedQuantile(ExponentialQuantile):
     Parameters and guarantee are those of `ExponentialQuantile`. Source and proof: the module's text.
 
     Example:
-        >>> from discreet.mechanisms.selection.leaf_measure import LeafMeasure
+        >>> from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
         >>> counts = SparseCounts.of(1, 120, np.zeros(5), np.array([31, 34, 34, 40, 52]), np.ones(5))
         >>> drawn = SurroundedQuantile(10, 0.5, LeafMeasure.over(120)).surround(counts, Parts.whole(counts, 120))
         >>> bool(drawn.low[0] <= drawn.leaf[0] <= drawn.high[0])
@@ -222,7 +223,7 @@ class SurroundedQuantile(ExponentialQuantile):
     @property
     def _most(self) -> int:
         """So many rows, times the denominator of q, stand for all that are more."""
-        return min(math.ceil(REACH * self._scale) + self.sure, NEVER // 4)
+        return min(math.ceil(quantile.REACH * self._scale) + self.sure, NEVER // 4)
 
     @property
     def reach(self) -> int:

@@ -23,7 +23,7 @@ running total of 365 days it reaches 7.9, hats 8.2, the best levels of disjoint 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.planning.ranges.families import Family, counted, number, sums
+from discreet.planning.saturating import saturated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,11 +75,8 @@ class Weighted:
         return np.asarray(self.units - self.hats.sum(axis=0))
 
     def measured(self, values: Integers) -> Integers:
-        """Bx, which saturates at +-2^62: int64 (…, size) -> (…, nodes).
-
-        Each weighted sum is taken of the lower and the upper bits by themselves, so that none wraps.
-        """
-        return by_parts(values, lambda part: _weighted(part, self))
+        """Bx, which saturates at +-2^62: int64 (…, size) -> (…, nodes)."""
+        return saturated(values, lambda part: _weighted(part, self))
 
     @cached_property
     def length(self) -> int:
@@ -185,20 +183,6 @@ class Factors(Weighted):
         hats = weight * np.maximum(0, 2 * apart - away) // (2 * apart)
         hats[0, place < 0] = weight
         return np.asarray(hats, np.int64)
-
-
-_HALF = 31
-_LOW = (1 << _HALF) - 1
-_MOST = 1 << 62
-
-
-def by_parts(values: Integers, weighted: Callable[[Integers], Integers]) -> Integers:
-    """Weighted sums that saturate at +-2^62: of the lower and the upper bits by themselves, so that none wraps."""
-    high, low = weighted(values >> _HALF), weighted(values & _LOW)
-    high = high + (low >> _HALF)
-    inside = np.clip(high, -(1 << _HALF), (1 << _HALF) - 1)
-    out = (inside << _HALF) + (low & _LOW)
-    return np.asarray(np.where(high > inside, _MOST, np.where(high < inside, -_MOST, out)))
 
 
 def _weighted(values: Integers, factors: Weighted) -> Integers:

@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.imports import one_thread
-from discreet.planning.ranges.factors import Weighted, by_parts
+from discreet.planning.ranges.factors import Weighted
 from discreet.planning.ranges.families import Family, counted, sums
+from discreet.planning.saturating import saturated
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,7 +92,7 @@ class Lengths(Weighted):
 
     def measured(self, values: Integers) -> Integers:
         """Bx, which saturates at +-2^62: int64 (…, values) -> (…, nodes)."""
-        return by_parts(values, lambda part: part @ self.rows.T)
+        return saturated(values, lambda part: part @ self.rows.T)
 
     def estimate(self, noisy: Floats) -> Floats:
         """The values from noisy integers in units: float64 (…, nodes) -> (…, values)."""
@@ -170,9 +171,8 @@ def _best(grams: Sequence[Floats]) -> Lengths:
 def _of_gram(gram: Floats) -> Floats:
     """X."""
     size = len(gram)
-    gram = gram + np.eye(size) * (
-        1e-9 * float(np.trace(gram)) / size
-    )  # a value that no sum holds is measured a little
+    # A value that no sum holds is measured a little.
+    gram = gram + np.eye(size) * (1e-9 * float(np.trace(gram)) / size)
     scale = np.sqrt(np.diag(gram))
     for _ in range(STEPS):
         found = _root(gram * np.outer(np.sqrt(scale), np.sqrt(scale)))

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-Asked: TypeAlias = tuple[tuple[tuple[int, ...], ...], ...]
+Tables: TypeAlias = tuple[tuple[tuple[int, ...], ...], ...]
 """Of each table its sums, each as the numbers of its pieces."""
 MOST_PIECES, MOST_ROWS = 256, 64
 """The most pieces whose weights are searched for, and the most rows of C."""
@@ -75,7 +75,7 @@ def of_table(size: int, sums: Sequence[Sequence[int]]) -> Floats:
 
 
 @lru_cache(maxsize=256)
-def pieces(size: int, asked: Asked, alone: float = 1.0) -> Pieces:
+def pieces(size: int, asked: Tables, alone: float = 1.0) -> Pieces:
     """The matrix with the least geometric mean of the errors of some tables, none worse than if measured apart.
 
     The sums alone decide, with the same steps always.
@@ -89,7 +89,7 @@ def pieces(size: int, asked: Asked, alone: float = 1.0) -> Pieces:
         >>> three = (((0, 1),), ((1, 2),), ((0, 1, 2),))
         >>> found = pieces(3, three)
         >>> [round(float(found.of_sums(of_table(3, table))[0]), 1) for table in three]  # each would be 18 apart
-        [4.6, 4.6, 5.0]
+        [4.0, 4.0, 6.0]
     """
     with one_thread():
         best = Pieces(size)
@@ -101,7 +101,7 @@ def pieces(size: int, asked: Asked, alone: float = 1.0) -> Pieces:
 
 
 class _Search:
-    def __init__(self, size: int, asked: Asked, alone: float = 1.0) -> None:
+    def __init__(self, size: int, asked: Tables, alone: float = 1.0) -> None:
         self.size = size
         self.tables = [of_table(size, sums) for sums in asked]
         self.sums = np.concatenate(self.tables)

@@ -98,10 +98,8 @@ def answer_page(
     invented: bool = False,
 ) -> Response:  # fmt: skip
     """The page of an answer."""
-    drawn, paid = (
-        False,
-        replace(release, replayed=False),
-    )  # the page has the price, and says that looking is free
+    # The page has the price, and says that looking is free.
+    drawn, paid = (False, replace(release, replayed=False))
     if key and len(release) <= MOST_GROUPS:
         with contextlib.suppress(DiscreetError):  # nothing to draw, or nothing to draw it with
             release.plot()

@@ -103,10 +103,8 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
             wanted = _wanted(error.cause, rule)
             units = {(table.privacy_unit or "").lower(), *map(str.lower, table.through or {})}
             unit = column.lower() in units
-            read = schema[column].type.name in (
-                "TEXT",
-                "FLOAT",
-            )  # a frame may have columns of types of their own
+            # A frame may have columns of types of their own.
+            read = schema[column].type.name in ("TEXT", "FLOAT")
             if read and rule.type in (None, "text") and inside and not unit and wanted:
                 return _with(error, column, rule, wanted, name)
     return error
@@ -117,9 +115,8 @@ def _wanted(cause: str, rule: ColumnPolicy) -> str:
     if rule.keys is not None:
         return ""
     if rule.bounds is not None:  # a number, and whole numbers are wanted; dates need no type
-        if re.search(
-            "a text|a boolean", cause
-        ):  # the other side is no number: a type of its own helps nobody
+        # The other side is no number: a type of its own helps nobody.
+        if re.search("a text|a boolean", cause):
             return ""
         number = type_of_values(rule.bounds, None) == "float"
         return "integer" if number and re.search("not public|a number|an integer", cause) else ""

@@ -178,10 +178,11 @@ class SuggestingSession(SyntheticSession):
                       for name in counted}  # fmt: skip
         if not asked_for:
             raise InvalidParameter("There is nothing to estimate in this table.", "Name columns of numbers.")
+        # Before anything is charged, as one of them may be refused.
         errors = {
             most: {name: self._errors(sql, at, most) for name, sql in (questions or {}).items()}
             for most in CAPS
-        }  # before anything is charged, as one of them may be refused
+        }
         answers = self.workload(asked_for, epsilon, max_rows=1)
         ends = {name: _bounds(answers[f"bounds of {name}"]) for name in names}
         bounds = {name: pair for name, pair in ends.items() if pair is not None}

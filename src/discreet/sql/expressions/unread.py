@@ -43,6 +43,7 @@ class UnreadLiteral(Literal):
 
     Attributes:
         place: the number of the literal in its statement.
+        first: the type with which it was read first.
         steps: how it is made of the first reading of the literal.
     """
 

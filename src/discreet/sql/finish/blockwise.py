@@ -22,7 +22,7 @@ from discreet import arrow
 from discreet.engines.engine import Engine, in_batches
 from discreet.engines.spilling import Spilling
 from discreet.errors import EngineError
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.algebra import keys as ks

@@ -55,12 +55,13 @@ FINE_BITS, MOST_BITS = 10, 24
 
 def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[Source]:
     """The releases of an earlier question that later ones may be made of."""
+    # A row that is in no group of the finest table is in none of the others either.
     partly = {
         marginal.name
         for workload in plan.workloads
         if workload.pieces is not None or (workload.closed and not all(map(every_row, workload.finest.keys)))
         for _, marginal in workload.marginals
-    }  # a row that is in no group of the finest table is in none of the others either
+    }
     series = {name for workload in plan.workloads if _smooth(workload) for name in workload.tables}
     tables = tables_of(plan, noisy) if series else []
     return [

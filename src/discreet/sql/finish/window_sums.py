@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.sql.finish.estimates import Source, Sums, added, widest
 from discreet.sql.plan.recalled import Law
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,7 +28,7 @@ MOST_PAIRS = 1 << 18
 
 def windowed(source: Source) -> bool:
     """Whether its groups were estimated from windows."""
-    return isinstance(source.noisy.plan.estimated, Ranged)
+    return isinstance(source.noisy.plan.estimated, SeriesLaw)
 
 
 def sums_of(source: Source, measure: int, place: Integers, count: int) -> Sums | None:
@@ -47,7 +47,7 @@ class WindowSums(Sums):
     def law(self) -> Law:
         """The law of the group whose noise is largest."""
         law = self.source.noisy.plan.estimated
-        assert isinstance(law, Ranged)
+        assert isinstance(law, SeriesLaw)
         own = np.moveaxis(self.place.reshape(law.sizes), law.axis, -1)[..., list(law.order)]
         series = own.reshape(-1, own.shape[-1])
         scale = float(law.scales[self.measure])

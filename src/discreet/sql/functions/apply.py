@@ -47,10 +47,8 @@ def call(name: str, *args: Expression) -> Call | None:
         result = Call(name, line.spelling, ready, F, _as_doubles(span))
         calm = all(_calm(argument.span) for argument in (result, *ready) if argument.type is F)
         if calm and name in ("add", "subtract"):
-            plain = {
-                "": line.spelling[""],
-                EVERYWHERE: "",
-            }  # no sum of such numbers is too large or too small for a double
+            # No sum of such numbers is too large or too small for a double.
+            plain = {"": line.spelling[""], EVERYWHERE: ""}
             return Call(name, plain, ready, F, result.span)
         if name != "no_nan" and not calm:
             return Call("no_nan", TABLE["no_nan"][0].spelling, (result,), F, result.span.null())

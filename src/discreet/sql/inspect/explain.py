@@ -36,7 +36,7 @@ from discreet.sql.plan.people.wording import noise_of_class
 from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, PlannedRelease, QueryPlan
 from discreet.sql.plan.workloads.linear import Linear
 from discreet.sql.plan.workloads.pieced import Pieced
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 from discreet.sql.syntax.nodes import shown_as
 
 
@@ -146,7 +146,7 @@ def _release(release: PlannedRelease, plan: QueryPlan, policy: Policy) -> Node:
     facts = [Fact("epsilon", show(release.epsilon))]
     if release.estimated is not None:
         facts = [Fact("epsilon", f"{show(release.epsilon)}, with all tables of the same rows")]
-    if isinstance(release.estimated, Ranged):
+    if isinstance(release.estimated, SeriesLaw):
         facts = [Fact("epsilon", f"{show(release.epsilon)}, for single groups and sums of them together")]
     if isinstance(release.estimated, Pieced):
         facts = [

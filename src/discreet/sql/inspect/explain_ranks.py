@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
+from discreet.mechanisms.ranks.flipped_quantile import FlippedQuantile
+from discreet.mechanisms.ranks.quantile_order import depth, steps
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
-from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
-from discreet.mechanisms.selection.quantile_order import depth, steps
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
 from discreet.rational import show
 
 

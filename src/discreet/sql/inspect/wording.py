@@ -29,7 +29,7 @@ from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.linear import Linear
 from discreet.sql.plan.workloads.pieced import Pieced
 from discreet.sql.plan.workloads.places import base_of
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 SHOWN_VALUES = 6
 """How many keys are written out before the rest is only counted."""
@@ -195,7 +195,7 @@ def deviations(release: PlannedRelease) -> tuple[float, float]:
     return unit * math.sqrt(estimated.variance), unit * math.sqrt(2 * estimated.strategy.even)
 
 
-def errors_of(series: Ranged, release: PlannedRelease) -> list[tuple[str, float, float]]:
+def errors_of(series: SeriesLaw, release: PlannedRelease) -> list[tuple[str, float, float]]:
     """Of each family of sums its name, and the standard deviation of its noise in rows: measured so, and apart."""
     unit = float(series.scales[0]) / release.measures[0].row_sensitivity
     alone = single(series.factors.size)

@@ -33,9 +33,8 @@ def percentiles(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
     """The central interval over the first axis; a draw without a value (NaN) may lie anywhere."""
     at = place(len(samples), confidence)
     missing = np.isnan(samples).sum(axis=0)
-    ordered = np.sort(
-        samples, axis=0
-    )  # NaN last, where it stands for the greatest value; below it shifts the others
+    # NaN last, where it stands for the greatest value; below it shifts the others.
+    ordered = np.sort(samples, axis=0)
     lowest = np.take_along_axis(ordered, np.maximum(at - 1 - missing, 0)[np.newaxis], axis=0)[0]
     lost = missing >= at
     return np.where(lost, -np.inf, lowest), np.where(lost, np.inf, ordered[-at])

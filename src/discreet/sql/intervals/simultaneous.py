@@ -56,9 +56,8 @@ def numbers(plan: QueryPlan, columns: int, rows: int = 0) -> int:
     _, has_cell = shared_with_cell(plan)
     groups = sum(release.cells for release in plan.releases)
     noisy = columns - (len(key_columns(plan)) if has_cell else 0)
-    noisy -= sum(
-        isinstance(item.unalias(), _SEVERAL) for item in plan.post.selects
-    )  # their numbers are columns
+    # Their numbers are columns.
+    noisy -= sum(isinstance(item.unalias(), _SEVERAL) for item in plan.post.selects)
     if not has_cell:
         chooses = any(query.args.get(word) for query in plan.post.find_all(exp.Query) for word in CHOOSING)
         groups = max(groups, rows) if chooses else rows

@@ -135,9 +135,8 @@ def _compile_part(
     ]
     outputs = ", ".join(f"g.m{index}" for index in range(len(entries)))
     by, counted = keys, ""
-    if isinstance(
-        measures[0], QuantileTree | Ranks
-    ):  # alone in its part: one count for every group and leaf that has rows
+    # Alone in its part: one count for every group and leaf that has rows.
+    if isinstance(measures[0], QuantileTree | Ranks):
         by, counted = [*keys, "t0"], " WHERE t0 IS NOT NULL"
         outputs = f"CAST(g.t0 AS BIGINT) AS leaf, {outputs}"
     if near is not None:

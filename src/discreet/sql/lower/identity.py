@@ -106,9 +106,8 @@ def _written_as(release: PlannedRelease, cells: int, dialect: Dialect) -> Iterat
     if release.unit_factor > 1:
         yield _text(tuple(release.sensitivity(measure) for measure in release.measures), dialect)
     for name, table in sorted(given_to(release).items()):
-        yield _text(
-            (name, table.query.sql("duckdb", comments=False)), dialect
-        )  # the same noise, put to another use
+        # The same noise, put to another use.
+        yield _text((name, table.query.sql("duckdb", comments=False)), dialect)
     yield _text(tuple((key.public, key.expression.type) for key in release.keys), dialect)
     yield _text(release.measures, dialect)
 

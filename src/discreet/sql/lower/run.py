@@ -11,7 +11,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.engine import NO_TABLES, Engine
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_number
 from discreet.sql.algebra import keys as ks
@@ -324,7 +324,7 @@ def run_release(
     """Compute the integers of a release, and have noise drawn on them.
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
-    sensitivity_i / epsilon_i, which is epsilon_i-DP, or chosen by rank (`mechanisms.selection.quantiles_with_ends`) at
+    sensitivity_i / epsilon_i, which is epsilon_i-DP, or chosen by rank (`mechanisms.ranks.quantiles_with_ends`) at
     epsilon_i, and the measures compose by addition. Where groups must be found,
     that is a release before it, with a delta; after it the found groups are public.
 

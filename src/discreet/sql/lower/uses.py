@@ -24,7 +24,7 @@ from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
-    from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
+    from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 
 
 def use_of_groups(release: PlannedRelease) -> str:

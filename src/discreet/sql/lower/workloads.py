@@ -12,6 +12,7 @@ import numpy as np
 
 from discreet.engines.engine import Engine
 from discreet.planning.marginals import Keys
+from discreet.planning.saturating import saturated
 from discreet.release.draw import Draw
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
@@ -20,7 +21,7 @@ from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 
 Shape: TypeAlias = Callable[[Sequence[AnyMeasure], "Integers", Sequence[int]], "Integers"]
 """Of measures, cells (series, cells, integers) and their binary places the cells that are shown."""
-HALF = 31
-"""Sums are taken of the lower and the upper bits by themselves, so that none wraps."""
 
 
 def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> list[NoisyIntegers]:
@@ -66,7 +65,7 @@ def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> l
     return noisy
 
 
-def windows(table: Integers, series: Ranged) -> Integers:
+def windows(table: Integers, series: SeriesLaw) -> Integers:
     """The weighted sums of each series: int64 (groups, integers) -> (others times nodes, integers)."""
     found = np.moveaxis(series.factors.measured(series.in_order(table)), -1, -2)
     return np.array(found.reshape(-1, table.shape[1]), order="C")
@@ -83,11 +82,7 @@ def summed(table: Integers, keys: Keys) -> Integers:
     over = tuple(axis for axis in range(table.ndim - 1) if axis not in keys)
     if not over:
         return np.array(table, order="C")
-    low = (table & ((1 << HALF) - 1)).sum(axis=over)
-    high = (table >> HALF).sum(axis=over) + (low >> HALF)
-    inside = np.clip(high, -(1 << HALF), (1 << HALF) - 1)
-    out = (inside << HALF) + (low & ((1 << HALF) - 1))
-    return np.asarray(np.where(high > inside, SATURATE, np.where(high < inside, -SATURATE, out)))
+    return saturated(table, lambda part: part.sum(axis=over))
 
 
 def tables_of(
@@ -151,7 +146,7 @@ def _estimated(
 
 
 def _from_windows(
-    series: Ranged, noisy: NoisyIntegers, table: PlannedRelease, shape: Shape | None = None
+    series: SeriesLaw, noisy: NoisyIntegers, table: PlannedRelease, shape: Shape | None = None
 ) -> NoisyIntegers:
     """The groups of a series from its noisy windows, in whole steps."""
     count = noisy.entries.shape[1]
@@ -229,7 +224,7 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
         return release.recalled.drawn(measure, (draws, release.cells, release.measures[measure].entries))
     estimated = release.estimated
-    if isinstance(estimated, Ranged | Pieced):
+    if isinstance(estimated, SeriesLaw | Pieced):
         return estimated.again(measure, release.measures[measure].entries, draws, seed)
     assert estimated is not None
     model, entries = estimated.strategy.measured, release.measures[measure].entries

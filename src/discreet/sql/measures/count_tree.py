@@ -107,17 +107,15 @@ def fit(noisy: Floats, shape: Shape) -> Floats:
     """
     levels = [noisy[..., part] for part in levels_of(shape)]
     estimates, variance = [levels[-1]], 1.0
-    for children, own in zip(
-        shape[:0:-1], levels[-2::-1], strict=True
-    ):  # upwards: each node from its subtree
+    # Upwards: each node from its subtree.
+    for children, own in zip(shape[:0:-1], levels[-2::-1], strict=True):
         below = estimates[0].reshape(*own.shape, children).sum(axis=-1)
         from_below = children * variance
         variance = from_below / (1 + from_below)
         estimates.insert(0, variance * own + (1 - variance) * below)
     out = estimates[0]
-    for children, own in zip(
-        shape[1:], estimates[1:], strict=True
-    ):  # downwards: siblings sum to their parent
+    # Downwards: siblings sum to their parent.
+    for children, own in zip(shape[1:], estimates[1:], strict=True):
         family = own.reshape(*out.shape, children)
         family = family + ((out - family.sum(axis=-1)) / children)[..., None]
         out = family.reshape(*out.shape[:-1], -1)

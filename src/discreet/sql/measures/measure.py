@@ -302,9 +302,8 @@ def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
         hi = max(lo, float(math.floor(span.hi)))  # integers only: the clamp in SQL is at integers, too
     reach = Fraction(max(abs(lo), abs(hi))) if degree < 0 else Fraction(hi) - Fraction(lo)
     if argument.type is Type.INTEGER and degree < 2 and reach < 2**bits:
-        return Grid(
-            lo, hi, Fraction(1), max(1, int(reach))
-        )  # integers are their own grid; nothing is rounded
+        # Integers are their own grid; nothing is rounded.
+        return Grid(lo, hi, Fraction(1), max(1, int(reach)))
     # the least power of two with reach / step <= 2^bits
     step = Fraction(2) ** (math.ceil(math.log2(reach)) - bits) if reach else Fraction(1)
     while reach / step > 2**bits:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.sql.expressions.dialect import Dialect, divided, typed
 from discreet.sql.measures.ranks import Ranks
 

@@ -1,7 +1,7 @@
 """A few quantiles of a bounded expression, chosen by rank among the leaves of a fine grid, each with its interval.
 
 The range is cut into up to 2^30 leaves, as wide as a power of two; an integer with a smaller range has a leaf for each
-value. The engine counts the rows of each leaf that holds one, and `mechanisms.selection.quantiles_with_ends` draws
+value. The engine counts the rows of each leaf that holds one, and `mechanisms.ranks.quantiles_with_ends` draws
 three leaves for each quantile: the number, and the ends of its interval. These are the integers of the measure. Where
 no intervals are wanted it draws the number alone; the interval is then the whole range, which is all that is known.
 
@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.engines.schema import Type
-from discreet.mechanisms.selection.leaf_measure import MOST_LEAVES, LeafMeasure
-from discreet.mechanisms.selection.quantile import share
-from discreet.mechanisms.selection.quantile_order import deviations
-from discreet.mechanisms.selection.quantiles_with_ends import (
+from discreet.mechanisms.ranks.leaf_measure import MOST_LEAVES, LeafMeasure
+from discreet.mechanisms.ranks.quantile import share
+from discreet.mechanisms.ranks.quantile_order import deviations
+from discreet.mechanisms.ranks.quantiles_with_ends import (
     EACH,
     ERROR,
     LEVEL,

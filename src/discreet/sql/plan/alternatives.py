@@ -8,7 +8,7 @@ most factor * cap, the privacy loss of the set is at most
     sum of n_i L_i / s_i  =  sum of n_i epsilon_i / (factor * cap)  <=  the largest epsilon_i of the set.
 
 So it is where leaves are chosen by rank: each row costs epsilon_i / (factor * cap) there, as
-`mechanisms.selection.quantile` shows.
+`mechanisms.ranks.quantile` shows.
 
 So each measure of a set gets the whole epsilon of the set: conditions that exclude each other are asked together for
 the price of one.

@@ -37,7 +37,7 @@ from discreet.sql.measures.measure import SCALE_BITS, Measure
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen, measure
-from discreet.sql.plan.workloads.gaussian import Windowed, windowed_of
+from discreet.sql.plan.workloads.gaussian import WeightedWorkload, weighted_of
 
 if TYPE_CHECKING:
     from discreet.accounting.loss import Loss
@@ -97,9 +97,9 @@ def with_gaussian(
     alone = list(releases), tuple(workloads), Fraction(0)
     if not delta or any(release.discovery is not None for release in releases):
         return alone
-    windowed = windowed_of(workloads, releases)
+    weighted = weighted_of(workloads, releases)
     sets = _sets(releases, chosen, weights, shares)
-    for number, one in enumerate(windowed):
+    for number, one in enumerate(weighted):
         sets += _sets_of(one, -1 - number, chosen[one.first], weights[one.first])
     rhos, tight = _best(sorted(sets, key=lambda one: -one.gain), delta)
     if not rhos:
@@ -109,7 +109,7 @@ def with_gaussian(
         for index, (release, one) in enumerate(zip(releases, chosen, strict=True))
     ]
     others, measured = list(workloads), []
-    for number, one in enumerate(windowed):
+    for number, one in enumerate(weighted):
         own = {at: rho for (place, at), rho in rhos.items() if place == -1 - number}
         if own:
             measured.append(_noisy(one.planned, chosen[one.first], own, tight))
@@ -121,7 +121,7 @@ def with_gaussian(
     return (out, tuple(others), delta) if drawable else alone
 
 
-def _sets_of(one: Windowed, place: int, chosen: Chosen, weights: Sequence[Fraction]) -> list[_Set]:
+def _sets_of(one: WeightedWorkload, place: int, chosen: Chosen, weights: Sequence[Fraction]) -> list[_Set]:
     """The sets of a workload of weighted sums; none where they gain differently, as all have one noise."""
     release = one.planned
     found = []

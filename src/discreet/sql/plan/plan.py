@@ -26,7 +26,7 @@ from discreet.sql.plan.recalled import Recalled
 from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
@@ -157,7 +157,7 @@ class PlannedRelease:
     unit_factor: int
     discovery: Discovery | None = None
     sets: tuple[int, ...] = ()
-    estimated: Estimated | Ranged | Pieced | None = None
+    estimated: Estimated | SeriesLaw | Pieced | None = None
     of_several: bool = False
     rhos: tuple[Fraction, ...] = ()
     recalled: Recalled | None = None
@@ -171,7 +171,7 @@ class PlannedRelease:
         return tuple(columns(self.measures))
 
     @property
-    def law(self) -> Estimated | Ranged | Pieced | Recalled | None:
+    def law(self) -> Estimated | SeriesLaw | Pieced | Recalled | None:
         """The law of the noise of an integer, where it is another one than that of a release by itself."""
         if self.people is not None:
             return self.people.law
@@ -228,9 +228,8 @@ class PlannedRelease:
         so are counts of values with so many rows, as a row that is taken away may add to them.
         """
         part = self.parts[measure.part]
-        square = (
-            part.square if self.times == 1 else part.cap**2
-        )  # different weighted sums hold the same groups
+        # Different weighted sums hold the same groups.
+        square = part.square if self.times == 1 else part.cap**2
         moved = square * self.length * measure.row_sensitivity**2
         if self.unit_factor > 1:
             sized = isinstance(measure, Measure) and measure.sizes is not None
@@ -298,7 +297,7 @@ class Workload:
     marginals: tuple[tuple[Keys, PlannedRelease], ...]
     tables: tuple[str, ...]
     closed: bool
-    series: Ranged | None = None
+    series: SeriesLaw | None = None
     pieces: Parted | None = None
 
 

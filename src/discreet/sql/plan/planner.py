@@ -27,11 +27,11 @@ from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
 from discreet.sql.plan.noise_choice import with_gaussian
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.reading import Known, Reading, ReadingWay, read_statement, with_limits
+from discreet.sql.plan.reading import Reading, Readings, ReadingWay, read_statement, with_limits
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
-from discreet.sql.plan.workloads.ranges import Asked, ranges_of
+from discreet.sql.plan.workloads.ranges import ReleasesApart, ranges_of
 from discreet.sql.plan.workloads.series import series_of
 from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.plan.workloads.windows import families_of
@@ -66,7 +66,7 @@ def plan(
     limits: Limits = NO_LIMITS,
     delta: Fraction = Fraction(0),
     emphasis: Emphasis = (),
-    known: Known | None = None,
+    known: Readings | None = None,
     intervals: bool = True,
     gaussian: bool = False,
     series: bool = True,
@@ -79,7 +79,8 @@ def plan(
         epsilon: for the whole statement, however many releases and aggregates it has; `shares` says how they share
             it.
         limits: how much of one unit counts.
-        delta: for the whole statement, if it has groups that must be found; 0 refuses such.
+        delta: for the whole statement, to find groups whose keys are not public, or for Gaussian noise; 0 refuses
+            groups that must be found.
         emphasis: which columns get more of epsilon, or less, than they would otherwise.
         known: of earlier statements with the same catalog, to be looked up and added to.
         intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
@@ -90,11 +91,9 @@ def plan(
         QueryRefused: it cannot be answered with a guarantee.
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
-    canonical, plain = (Known() if known is None else known).reading(
-        text, catalog, ReadingWay(delta > 0, intervals)
-    )
-    found = canonical, _with_limits(plain, limits)
-    reading = found[1]
+    readings = Readings() if known is None else known
+    canonical, plain = readings.reading(text, catalog, ReadingWay(delta > 0, intervals))
+    reading = _with_limits(plain, limits)
 
     def planned(reading: Reading) -> Planned:
         weights = [list(one) for one in reading.weights]
@@ -102,14 +101,14 @@ def plan(
         _emphasise(weights, emphasis, reading.releases, sets, reading.post)
         return _released(
             reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
-            [reading.post] * len(reading.releases) * framed,
+            [reading.post] * len(reading.releases) if framed else [],
         )  # fmt: skip
 
     # How far a window reaches is a literal that the measures depend on.
     framed = series and reading.post.find(exp.Window) is not None
     key = (epsilon, limits, delta, emphasis, gaussian)
     releases, workloads, spent = planned(reading) if framed else planned_once(reading, key, planned)
-    statement = _statement(found, limits, emphasis)
+    statement = _statement(canonical, reading, limits, emphasis)
     return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
 
 
@@ -143,7 +142,7 @@ def plan_together(
     unplanned: list[UnplannedRelease] = []
     for text in texts:
         canonical, one = read_statement(
-            text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Known()
+            text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Readings()
         )
         found.append((canonical, _with_limits(one, limits)))
         unplanned += found[-1][1].releases
@@ -159,15 +158,14 @@ def plan_together(
         tables = tuple(itertools.islice(own, len(reading.releases)))
         named = {table.name for table in tables}
         inside = tuple(workload for workload in workloads if named.issuperset(workload.tables))
-        each.append(QueryPlan(text, _statement((canonical, reading), limits), tables, reading.post, inside))
+        each.append(QueryPlan(text, _statement(canonical, reading, limits), tables, reading.post, inside))
     statement = "; ".join(one.statement for one in each)
     whole = QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads, gaussian=spent)
     return whole, each
 
 
-def _statement(found: tuple[str, Reading], limits: Limits, emphasis: Emphasis = ()) -> str:
+def _statement(canonical: str, reading: Reading, limits: Limits, emphasis: Emphasis = ()) -> str:
     """The canonical spelling of a statement with all that decides its numbers beside epsilon."""
-    canonical, reading = found
     return f"{canonical} {limits}{emphasis or ''}{''.join(one.layout for one in reading.chosen)}"
 
 
@@ -191,7 +189,7 @@ def _released(
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
     found: list[Workload] = []
-    for workload, tables in ranges_of(Asked(unplanned, chosen, releases, shares, build), weights):
+    for workload, tables in ranges_of(ReleasesApart(unplanned, chosen, releases, shares, build), weights):
         found.append(workload)
         for index, table in tables.items():
             releases[index] = table
@@ -252,9 +250,8 @@ def _release(
     delta: Fraction,
 ) -> PlannedRelease:
     parts: list[MeasuredRows] = []
-    shared: dict[
-        int, MeasuredRows
-    ] = {}  # quantiles are alone in their part: its query counts by leaf, not only by group
+    # Quantiles are alone in their part: its query counts by leaf, not only by group.
+    shared: dict[int, MeasuredRows] = {}
     measures: list[AnyMeasure] = []
     shares = tuple(of_sets[at] for at in chosen.sets)  # the counts that find groups may come behind
     for choice, share in zip(chosen.choices, shares, strict=True):
@@ -314,9 +311,8 @@ def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> M
     columns = {name: Column(name, key.type, key.span) for name, key in items}
     groups = 1 if not keys else limits.max_groups or (1 if rows.fixed and rows.max_rows == 1 else cap)
     if limits.max_groups is None and limits.max_rows is None:
-        groups = min(
-            groups, most_groups(rows.relation, read(keys)) or groups
-        )  # a join multiplies rows, not groups
+        # A join multiplies rows, not groups.
+        groups = min(groups, most_groups(rows.relation, read(keys)) or groups)
     if not finding and not release.unknown:
         groups = min(groups, planned_cells(release.keys))  # nobody is in more groups than there are
     counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)

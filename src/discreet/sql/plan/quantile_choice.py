@@ -17,10 +17,10 @@ from functools import lru_cache
 from typing import Final
 
 from discreet.engines.schema import Type
-from discreet.mechanisms.selection.flipped_quantile import FEW
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantile import share
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.flipped_quantile import FEW
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+from discreet.mechanisms.ranks.quantile import share
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.count_tree import rank_variance as tree_variance
 from discreet.sql.measures.quantile_tree import quantile_of, tree_for

@@ -69,7 +69,7 @@ class ReadingWay:
 
 
 @dataclass(frozen=True)
-class Known:
+class Readings:
     """Readings of earlier statements with the same catalog.
 
     Attributes:
@@ -90,7 +90,7 @@ class Known:
         return found
 
 
-def read_statement(text: str, catalog: Catalog, way: ReadingWay, known: Known) -> tuple[str, Reading]:
+def read_statement(text: str, catalog: Catalog, way: ReadingWay, known: Readings) -> tuple[str, Reading]:
     """Read a statement: the part of its plan that does not depend on epsilon.
 
     Args:

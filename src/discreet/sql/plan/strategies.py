@@ -20,9 +20,9 @@ from discreet.sql.plan.measure_choice import MeasureChoice
 from discreet.sql.plan.plan import Aggregate, AnyMeasure
 from discreet.sql.plan.quantile_choice import quantile_choice
 
-Family: TypeAlias = tuple[str, Expression | None, Expression | None]
-"""Aggregates of one family are answered by one measure: which integers are counted, and of which arguments."""
-ALL_ROWS: Family = ("rows", None, None)
+MeasureKey: TypeAlias = tuple[str, Expression | None, Expression | None]
+"""Aggregates of one key are answered by one measure: which integers are counted, and of which arguments."""
+ALL_ROWS: MeasureKey = ("rows", None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True, intervals
         intervals: whether quantiles have any.
     """
     requests = canonical_aggregates(asked)
-    wanted: dict[Family, set[str]] = {}
+    wanted: dict[MeasureKey, set[str]] = {}
     for request in requests:
-        wanted.setdefault(_family(request), set()).add(request.quantity)
+        wanted.setdefault(_measure_key(request), set()).add(request.quantity)
     counting = wanted.pop(ALL_ROWS, set())
     # Plain measures come first, so that the number of all rows can be had from one of them.
     order = sorted(wanted, key=lambda f: ("rows", "pairs").index(f[0]) if f[0] in ("rows", "pairs") else 2)
-    choices = [_choice(family, wanted[family], intervals) for family in order]
+    choices = [_choice(key, wanted[key], intervals) for key in order]
     sets = sets_of(choices, per_unit)
     free = None
     if counting:
@@ -87,19 +87,20 @@ def choose(asked: Sequence[RequestedAggregate], per_unit: bool = True, intervals
             first = choices[free]
             with_null = _nullable(first.argument) or _nullable(first.other)
             choices[free] = replace(first, degree=abs(first.degree), with_null=with_null)
-    places = {family: index for index, family in enumerate(order)}
+    places = {key: index for index, key in enumerate(order)}
     answered_by = [
-        free if r.quantity == "rows" and free is not None else places[_family(r)] for r in requests
+        free if r.quantity == "rows" and free is not None else places[_measure_key(r)] for r in requests
     ]
     rewritten = any(
-        (a.quantity, *_family(a)) != (r.quantity, *_family(r)) for a, r in zip(asked, requests, strict=True)
+        (a.quantity, *_measure_key(a)) != (r.quantity, *_measure_key(r))
+        for a, r in zip(asked, requests, strict=True)
     )
     return Chosen(choices, requests, answered_by, sets, rewritten)
 
 
-def _choice(family: Family, wanted: set[str], intervals: bool) -> MeasureChoice:
+def _choice(key: MeasureKey, wanted: set[str], intervals: bool) -> MeasureChoice:
     """The measure of the quantities wanted of one argument, or of one pair."""
-    counts, argument, other = family
+    counts, argument, other = key
     if counts == "pairs":
         p, q = (max(PAIR_DEGREES[quantity][axis] for quantity in wanted) for axis in (0, 1))
         return MeasureChoice(p, argument, False, counts, other, q)
@@ -119,7 +120,7 @@ def _nullable(argument: Expression | None) -> bool:
     return argument is not None and argument.span.nullable
 
 
-def _family(request: RequestedAggregate) -> Family:
+def _measure_key(request: RequestedAggregate) -> MeasureKey:
     family = family_of(request.quantity)
     return request.quantity if family == "sizes" else family, request.argument, request.other
 

@@ -57,7 +57,7 @@ def awkward(rng: random.Random) -> list[str]:
     return asked
 
 
-def written(text: str, known: reading.Known | None) -> Any:
+def written(text: str, known: reading.Readings | None) -> Any:
     """The queries of a statement on all engines, with the tables beside them, and its identity."""
     try:
         plan = planner.plan(text, inside.catalog_of(bench.bench().session), Fraction(1), known=known)
@@ -77,7 +77,7 @@ def written(text: str, known: reading.Known | None) -> Any:
 
 def compared(asked: Sequence[str], patch: pytest.MonkeyPatch) -> int:
     """Compare the queries of statements asked one after the other with those of each alone; how many were filled."""
-    used, filled, known = 0, template.filled_in, reading.Known()
+    used, filled, known = 0, template.filled_in, reading.Readings()
 
     def counted(*given: Any) -> Any:
         nonlocal used

@@ -27,7 +27,7 @@ PRICES: tuple[dict[str, Any], ...] = (
 )  # fmt: skip
 
 
-def planned(text: str, price: dict[str, Any], known: reading.Known | None) -> tuple[Any, int]:
+def planned(text: str, price: dict[str, Any], known: reading.Readings | None) -> tuple[Any, int]:
     """All of a plan and its uses, or all that a refusal says; and how many of its releases have a draft."""
     try:
         plan = planner.plan(text, inside.catalog_of(bench.bench().session), known=known, **price)
@@ -43,7 +43,7 @@ def compared(seeds: range) -> int:
     used = 0
     for seed in seeds:
         rng = random.Random(seed)
-        asked, known = ordinary(rng), reading.Known()
+        asked, known = ordinary(rng), reading.Readings()
         for text in (*asked[:2], *asked):
             for price in rng.sample(PRICES, 2) * 2:
                 found, drafts = planned(text, price, known)
@@ -80,7 +80,7 @@ def test_the_plan_of_another_statement_is_found(fault: str, monkeypatch: pytest.
 
 def test_a_release_that_is_changed_has_no_draft() -> None:
     """A release whose groups were found, or that is narrowed otherwise, is no longer that of its draft."""
-    known, catalog = reading.Known(), inside.catalog_of(bench.bench().session)
+    known, catalog = reading.Readings(), inside.catalog_of(bench.bench().session)
     texts = [f"SELECT sex, COUNT(*) AS n FROM t WHERE y < {at} GROUP BY sex" for at in range(3, 9)]
     plans = [planner.plan(text, catalog, Fraction(1), known=known) for text in texts]
     (release,) = plans[-1].releases

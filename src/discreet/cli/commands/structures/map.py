@@ -18,7 +18,7 @@ from discreet.cli.remote import Remote
 if TYPE_CHECKING:
     from discreet.spatial import HeatMap
     from discreet.spatial.cell import Box
-    from discreet.spatial.counting import Asked
+    from discreet.spatial.counting import AnySession
 
 SHOWN = 10
 """So many hot spots are printed."""
@@ -94,7 +94,9 @@ class Shape:
         grid = Grid.read(self.cell, area, crs)
         return float(grid.width), float(grid.height)
 
-    def counted(self, session: Asked, rows: str, epsilon: str, crs: str, given: Mapping[str, Any]) -> HeatMap:
+    def counted(
+        self, session: AnySession, rows: str, epsilon: str, crs: str, given: Mapping[str, Any]
+    ) -> HeatMap:
         """Ask for the map."""
         from discreet.spatial import adaptive_map, heat_map, hexagon_map
 
@@ -189,9 +191,7 @@ def _bounded(place: Place, points: Points, area: Box, margin: tuple[float, float
     (wide, high), x, y = margin, points.x, points.y
     ends = {x: (area[0] - wide, area[2] + wide), y: (area[1] - high, area[3] + high)}
     if points.crs == WGS84:
-        ends = {
-            x: (-180.0, 180.0),
-            y: (-90.0, 90.0),
-        }  # the same for every map, so that answers are known again
+        # The same for every map, so that answers are known again.
+        ends = {x: (-180.0, 180.0), y: (-90.0, 90.0)}
     more = [f"{name}={low!r}:{high!r}" for name, (low, high) in ends.items() if name.lower() not in declared]
     return replace(place, bounds=[*(place.bounds or ()), *more])

@@ -24,9 +24,8 @@ from discreet.sql.syntax import rewrites
 class RequestedAggregate:
     """An aggregate that a query asks for.
 
-    Its quantity is named as in the table of aggregates, or, for a quantile, as in `quantile_syntax`.
-
     Attributes:
+        quantity: named as in the table of aggregates, or, for a quantile, as in `quantile_syntax`.
         argument: over the rows; None for `rows`, and for `units` unless only some rows are looked at.
         sql: the aggregate in canonical spelling.
         other: the second argument of a quantity of a pair, y, where `argument` is x.

@@ -59,9 +59,8 @@ def several_quantiles(node: exp.Expr) -> list[exp.Expr] | None:
     if place is None or not function.args[place].expressions:
         return None
     out = []
-    bare = (
-        node.copy()
-    )  # without the list: copied for each of its items, it would take the square of their number
+    # Without the list: copied for each of its items, it would take the square of their number.
+    bare = node.copy()
     (bare.this if isinstance(bare, exp.WithinGroup) else bare).set(place, None)
     for share in function.args[place].expressions:
         one = bare.copy()

@@ -105,10 +105,8 @@ def pairs_of(
     )
     asked = [*on, *(condition for condition in where if condition is not None)]
     found: list[tuple[int, bool]] = []
-    for declared in (
-        False,
-        True,
-    ):  # a key that is only declared decides how many are kept, and not that there are no more
+    # A key that is only declared decides how many are kept, and not that there are no more.
+    for declared in (False, True):
         keys = unique_on(other.relation, declared)
         if keys is not None and keys - right.held <= set(compared_columns(asked, theirs)):
             found.append((a, mine.fixed and not declared))

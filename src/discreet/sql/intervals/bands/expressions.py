@@ -98,10 +98,8 @@ class Arithmetic:
         seen = self._seen = self._seen if self._seen is not None else {}
         try:
             if id(node) not in seen:
-                seen[id(node)] = (
-                    node,
-                    self._ends(node),
-                )  # the node is kept, so that no other one gets its number
+                # The node is kept, so that no other one gets its number.
+                seen[id(node)] = (node, self._ends(node))
             return seen[id(node)][1]
         finally:
             if outermost:

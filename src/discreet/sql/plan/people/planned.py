@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import TypeVar
 
 from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
@@ -20,22 +18,20 @@ from discreet.sql.plan.people.by_class import ByClass
 from discreet.sql.plan.people.sampled import UNITS
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease, QueryPlan
 
-T = TypeVar("T")
 ASK = "Ask for counts, sums, averages, deviations and quantiles by public keys."
 
 
-def one_by_one(catalog: Catalog, make: Callable[[], T]) -> T:
-    """The plan of several questions as one, which is made for people who allow the same alone.
+def see_same_for_all(catalog: Catalog) -> None:
+    """See that people allow the same epsilon, as several questions that are asked as one need it.
 
     Raises:
-        QueryRefused: they allow different epsilons. Nothing was charged.
+        QueryRefused: they allow different ones. Nothing was charged.
     """
     if catalog.personal is not None:
         raise QueryRefused(
             "Several questions as one would be measured together, and people allow different epsilons.",
             "Ask each by itself.",
         )
-    return make()
 
 
 def for_people(plan: QueryPlan, catalog: Catalog, dialect: str) -> QueryPlan:

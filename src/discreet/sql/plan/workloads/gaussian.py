@@ -21,7 +21,7 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, Workload
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,7 @@ class Moved:
 
 
 @dataclass(frozen=True)
-class Windowed:
+class WeightedWorkload:
     """A workload of weighted sums that could have Gaussian noise.
 
     Attributes:
@@ -103,7 +103,7 @@ class Windowed:
 
         before = self.workload.series or self.workload.pieces
         assert before is not None
-        old = before.factors if isinstance(before, Ranged) else before.matrix
+        old = before.factors if isinstance(before, SeriesLaw) else before.matrix
         rows = measure.row_sensitivity
         square, spread = self.planned.square(measure), self.spread(self.matrix)
         times = spread / self.matrix.units / rows
@@ -141,13 +141,13 @@ class Windowed:
         return workload, tuple(tables)
 
 
-def windowed_of(workloads: Sequence[Workload], releases: Sequence[PlannedRelease]) -> list[Windowed]:
+def weighted_of(workloads: Sequence[Workload], releases: Sequence[PlannedRelease]) -> list[WeightedWorkload]:
     """The workloads that could have Gaussian noise."""
     numbers: Mapping[str, int] = {release.name: index for index, release in enumerate(releases)}
     found = []
     for workload in workloads:
         if workload.series is not None or workload.pieces is not None:
             tables = [numbers[name] for name in workload.tables]
-            one = Windowed(workload, tuple(releases[index] for index in tables), min(tables))
+            one = WeightedWorkload(workload, tuple(releases[index] for index in tables), min(tables))
             found += [one] if one.possible else []
     return found

@@ -15,6 +15,7 @@ import numpy as np
 
 from discreet.planning.ranges.lengths import Lengths
 from discreet.planning.ranges.pieces import Pieces
+from discreet.planning.saturating import saturated
 from discreet.sql.plan.workloads.linear import Linear
 
 if TYPE_CHECKING:
@@ -44,22 +45,16 @@ class Parted:
         return np.moveaxis(added(own, np.array(self.of), self.matrix.size), 0, -1)
 
 
-HALF = 31
-
-
 def added(values: Integers, place: Integers, places: int) -> Integers:
-    """The sums of the entries that belong to each place, saturating at +-2^62: int64 (entries, …) -> (places, …).
-
-    They are taken of the lower and the upper bits by themselves, so that none wraps.
-    """
+    """The sums of the entries that belong to each place, saturating at +-2^62: int64 (entries, …) -> (places, …)."""
     used = place >= 0
-    low, high = (np.zeros((places, *values.shape[1:]), np.int64) for _ in range(2))
-    np.add.at(low, place[used], values[used] & ((1 << HALF) - 1))
-    np.add.at(high, place[used], values[used] >> HALF)
-    high += low >> HALF
-    inside = np.clip(high, -(1 << HALF), (1 << HALF) - 1)
-    out = (inside << HALF) + (low & ((1 << HALF) - 1))
-    return np.asarray(np.where(high > inside, 1 << 62, np.where(high < inside, -(1 << 62), out)))
+
+    def sums(part: Integers) -> Integers:
+        out = np.zeros((places, *part.shape[1:]), np.int64)
+        np.add.at(out, place[used], part)
+        return out
+
+    return saturated(values[used], sums)
 
 
 @dataclass(frozen=True)

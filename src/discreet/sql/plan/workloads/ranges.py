@@ -33,6 +33,7 @@ from discreet.sql.expressions.expression import Column, Expression, Literal, lea
 from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions.apply import among
 from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.plan.measure_choice import ADDED_UP
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, listed
@@ -48,13 +49,11 @@ MOST_CELLS = 1 << 17
 """The most combinations of the keys, which are looked at one by one."""
 ALONE = 2 * 1.02
 """The variance of a table by itself at the whole epsilon, with as much more as weights in whole units take."""
-ADDED_UP = frozenset({"rows", "pairs"})
-"""Choices whose integers of a sum of groups are the sums of theirs."""
 Build = Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease]
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReleasesApart:
     """The releases of some questions.
 
     Attributes:
@@ -77,44 +76,44 @@ class Asked:
 
 
 def ranges_of(
-    asked: Asked, weights: Sequence[Sequence[Fraction]]
+    apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]
 ) -> Iterator[tuple[Workload, dict[int, PlannedRelease]]]:
     """The workloads of the releases that differ in conditions on public keys, and their tables by number."""
-    for group in _alike(asked, weights):
-        found = _measured(asked, group)
+    for group in _alike(apart, weights):
+        found = _measured(apart, group)
         if found is not None:
             yield found
             continue
         classes: dict[frozenset[str], list[int]] = {}
         for index in group:
-            own = frozenset(column.name for column in _columns(asked, group, index, ()))
+            own = frozenset(column.name for column in _columns(apart, group, index, ()))
             classes.setdefault(own, []).append(index)
         for numbers in classes.values():
-            found = _measured(asked, numbers) if len(numbers) < len(group) else None
+            found = _measured(apart, numbers) if len(numbers) < len(group) else None
             if found is not None:
                 yield found
 
 
-def _alike(asked: Asked, weights: Sequence[Sequence[Fraction]]) -> list[list[int]]:
+def _alike(apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]) -> list[list[int]]:
     """The numbers of releases of the same rows but for their conditions, with the same measures."""
-    if released_tables(release.rows.relation for release in asked.unplanned):
+    if released_tables(release.rows.relation for release in apart.unplanned):
         return []  # a release that waits for another one has its numbers by itself
     found: list[list[int]] = []
-    for index, (one, chosen) in enumerate(zip(asked.unplanned, asked.chosen, strict=True)):
-        if not _may(one, chosen, asked.releases[index]):
+    for index, (one, chosen) in enumerate(zip(apart.unplanned, apart.chosen, strict=True)):
+        if not _may(one, chosen, apart.releases[index]):
             continue
         for group in found:
             other = group[0]
             if (
-                _rows(asked.unplanned[other]) == _rows(one)
-                and (asked.chosen[other].choices, asked.chosen[other].sets) == (chosen.choices, chosen.sets)
+                _rows(apart.unplanned[other]) == _rows(one)
+                and (apart.chosen[other].choices, apart.chosen[other].sets) == (chosen.choices, chosen.sets)
                 and weights[other] == weights[index]
             ):
                 group.append(index)
                 break
         else:
             found.append([index])
-    return [group for group in found if len(group) > 1 and _differ(asked, group)]
+    return [group for group in found if len(group) > 1 and _differ(apart, group)]
 
 
 def _may(one: UnplannedRelease, chosen: Chosen, release: PlannedRelease) -> bool:
@@ -133,49 +132,51 @@ def _rows(one: UnplannedRelease) -> tuple[object, ...]:
     return base_of(rows.relation)[0], rows.per_unit, rows.max_rows, rows.fixed
 
 
-def _differ(asked: Asked, group: Sequence[int]) -> bool:
+def _differ(apart: ReleasesApart, group: Sequence[int]) -> bool:
     """Whether some conditions are not those of all."""
-    first = asked.conditions(group[0])
-    return any(not _same(first, asked.conditions(index)) for index in group[1:])
+    first = apart.conditions(group[0])
+    return any(not _same(first, apart.conditions(index)) for index in group[1:])
 
 
 def _same(one: Sequence[Expression], other: Sequence[Expression]) -> bool:
     return all(a in other for a in one) and all(b in one for b in other)
 
 
-def _common(asked: Asked, group: Sequence[int]) -> list[Expression]:
+def _common(apart: ReleasesApart, group: Sequence[int]) -> list[Expression]:
     """The conditions of all releases of a group."""
-    first, *others = (asked.conditions(index) for index in group)
+    first, *others = (apart.conditions(index) for index in group)
     return [one for one in first if all(one in own for own in others)]
 
 
-def _measured(asked: Asked, group: Sequence[int]) -> tuple[Workload, dict[int, PlannedRelease]] | None:
+def _measured(
+    apart: ReleasesApart, group: Sequence[int]
+) -> tuple[Workload, dict[int, PlannedRelease]] | None:
     """The workload of a group and its tables; None where they are not sums of few pieces."""
-    if len(group) < 2 or not _differ(asked, group):
+    if len(group) < 2 or not _differ(apart, group):
         return None
-    shared, columns = _keys(asked, group)
-    found = public_groups(_rows_of(asked, group), columns)
+    shared, columns = _keys(apart, group)
+    found = public_groups(_rows_of(apart, group), columns)
     values = {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
     public = [
-        index for index in group if all(column in values for column in _columns(asked, group, index, shared))
+        index for index in group if all(column in values for column in _columns(apart, group, index, shared))
     ]
     if len(public) < len(group):
-        return _measured(asked, public)
+        return _measured(apart, public)
     domain = [_closed(column, own) for column, own in values.items()]
     shown = (*shared, *(ks.Key(column, key.values) for column, key in zip(values, domain, strict=True)))
     if not 0 < math.prod(len(key.values) for key in shown) <= MOST_CELLS:
         return None
-    one = asked.unplanned[group[0]]
-    rows = replace(one.rows, relation=_rows_of(asked, group))
+    one = apart.unplanned[group[0]]
+    rows = replace(one.rows, relation=_rows_of(apart, group))
     unplanned = replace(one, rows=rows, keys=(*shared, *domain))
-    plain = replace(asked.build(unplanned, group[0], asked.shares[group[0]]), keys=shown)
+    plain = replace(apart.build(unplanned, group[0], apart.shares[group[0]]), keys=shown)
     every = frozenset(column for column, key in zip(values, domain, strict=True) if key.expression != column)
     others = len(shared)
     series = math.prod(len(key.values) for key in unplanned.keys[:others])
-    known = {index: _placed(asked.releases[index], plain, every) for index in group}
+    known = {index: _placed(apart.releases[index], plain, every) for index in group}
     kept = [index for index in group if known[index] is not None]
     if len(kept) < len(group):
-        return _measured(asked, kept)
+        return _measured(apart, kept)
     placed = [own.reshape(series, -1) for own in known.values() if own is not None]
     of, first = _pieces(placed)
     if len(first) > MOST_PIECES:
@@ -183,48 +184,48 @@ def _measured(asked: Asked, group: Sequence[int]) -> tuple[Workload, dict[int, P
     tables = tuple(_sums(own[:, first]) for own in placed)
     if sum(map(len, tables)) > MOST_SUMS:
         return None
-    alone = _alone([asked.releases[index] for index in group], plain)
+    alone = _alone([apart.releases[index] for index in group], plain)
     matrix = pieces(len(first), tables, alone)
     least = ALONE * (alone * len(group)) ** 2
     if any(matrix.of_sums(of_table(matrix.size, table)).mean() > least for table in tables):
         return None
     parted = Parted(matrix, series, tuple(of.tolist()))
-    return _planned(asked, group, unplanned, others, (parted, [own[:, first] for own in placed]))
+    return _planned(apart, group, unplanned, others, (parted, [own[:, first] for own in placed]))
 
 
-def _keys(asked: Asked, group: Sequence[int]) -> tuple[list[ks.Key], list[Column]]:
+def _keys(apart: ReleasesApart, group: Sequence[int]) -> tuple[list[ks.Key], list[Column]]:
     """The keys that all releases of a group have in common, and the columns in which they differ."""
-    common = _common(asked, group)
-    keys = [asked.unplanned[index].keys for index in group]
+    common = _common(apart, group)
+    keys = [apart.unplanned[index].keys for index in group]
     read = {
         column
         for index in group
-        for condition in asked.conditions(index)
+        for condition in apart.conditions(index)
         if condition not in common
         for column in leaves(condition)
     }
     shared = [
         key for key in keys[0] if all(key in own for own in keys) and read.isdisjoint(leaves(key.expression))
     ]
-    columns = {column for index in group for column in _columns(asked, group, index, shared)}
+    columns = {column for index in group for column in _columns(apart, group, index, shared)}
     if any(column in columns for key in shared for column in leaves(key.expression)):
         shared = []
-        columns = {column for index in group for column in _columns(asked, group, index, shared)}
+        columns = {column for index in group for column in _columns(apart, group, index, shared)}
     return shared, sorted(columns, key=lambda column: column.name)
 
 
-def _columns(asked: Asked, group: Sequence[int], index: int, shared: Sequence[ks.Key]) -> set[Column]:
+def _columns(apart: ReleasesApart, group: Sequence[int], index: int, shared: Sequence[ks.Key]) -> set[Column]:
     """The columns in which a release differs from others."""
-    common = _common(asked, group)
-    own = [condition for condition in asked.conditions(index) if condition not in common]
-    keys = [key.expression for key in asked.unplanned[index].keys if key not in shared]
+    common = _common(apart, group)
+    own = [condition for condition in apart.conditions(index) if condition not in common]
+    keys = [key.expression for key in apart.unplanned[index].keys if key not in shared]
     return {column for one in (*own, *keys) for column in leaves(one)}
 
 
-def _rows_of(asked: Asked, group: Sequence[int]) -> Relation:
+def _rows_of(apart: ReleasesApart, group: Sequence[int]) -> Relation:
     """The rows that the releases of a group have in common."""
-    base = base_of(asked.unplanned[group[0]].rows.relation)[0]
-    return _where(base, _common(asked, group))
+    base = base_of(apart.unplanned[group[0]].rows.relation)[0]
+    return _where(base, _common(apart, group))
 
 
 def _closed(column: Column, values: tuple[Value | None, ...]) -> ks.Key:
@@ -298,7 +299,7 @@ def _sums(place: Integers) -> tuple[tuple[int, ...], ...]:
 
 
 def _planned(
-    asked: Asked,
+    apart: ReleasesApart,
     group: Sequence[int],
     unplanned: UnplannedRelease,
     others: int,
@@ -308,10 +309,10 @@ def _planned(
     parted, placed = how
     units = parted.matrix.units
     whole = tuple(
-        sum(parts, Fraction(0)) for parts in zip(*(asked.shares[index] for index in group), strict=True)
+        sum(parts, Fraction(0)) for parts in zip(*(apart.shares[index] for index in group), strict=True)
     )
     # The grid has room for the noise of all units.
-    finest = asked.build(unplanned, group[0], tuple(share / units for share in whole))
+    finest = apart.build(unplanned, group[0], tuple(share / units for share in whole))
     finest = replace(finest, shares=tuple(share * units for share in finest.shares))
     scales = tuple(finest.scale(index) for index in range(len(finest.measures)))
     node = ks.Key(Column("piece", Type.INTEGER, Span()), tuple(range(parted.matrix.nodes)))
@@ -324,7 +325,7 @@ def _planned(
     )
     tables = {}
     for index, own in zip(group, placed, strict=True):
-        release = asked.releases[index]
+        release = apart.releases[index]
         law = Pieced(parted, tuple(own.reshape(-1).tolist()), release.cells, scales)
         inexact = any(law.bits(at) for at in range(len(scales)))
         tables[index] = replace(
@@ -337,6 +338,6 @@ def _planned(
             estimated=law,
             of_several=True,
         )
-    names = tuple(asked.releases[index].name for index in group)
+    names = tuple(apart.releases[index].name for index in group)
     sizes = tuple(len(key.values) for key in finest.keys)
     return Workload(finest, sizes, (((), measured),), names, False, pieces=parted), tables

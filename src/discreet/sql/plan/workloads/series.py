@@ -26,22 +26,21 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.plan.measure_choice import ADDED_UP
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
-from discreet.sql.plan.workloads.ranged import Ranged
-from discreet.sql.plan.workloads.windows import Found
+from discreet.sql.plan.workloads.series_law import SeriesLaw
+from discreet.sql.plan.workloads.windows import FamiliesByKey
 
 MOST_INTEGERS = 4_000_000
 """The most integers of a table that is estimated so, which is held in memory."""
-ADDED_UP = frozenset({"rows", "pairs"})
-"""Choices whose integers of a sum of groups are the sums of theirs."""
 
 
 def series_of(
     unplanned: UnplannedRelease,
     chosen: Chosen,
     release: PlannedRelease,
-    found: Found,
+    found: FamiliesByKey,
     shares: tuple[Fraction, ...],
     build: Callable[[tuple[Fraction, ...]], PlannedRelease],
 ) -> tuple[Workload, PlannedRelease] | None:
@@ -73,7 +72,7 @@ def series_of(
     finest = replace(finest, shares=release.shares)
     order = _order(release.keys[axes[axis][0]].values)
     scales = tuple(finest.scale(index) for index in range(len(finest.measures)))
-    law = Ranged(matrix, families, sizes, axis, order, scales)
+    law = SeriesLaw(matrix, families, sizes, axis, order, scales)
     table = replace(
         finest,
         aggregates=tuple(replace(one, whole=False, counts=one.whole) for one in finest.aggregates),
@@ -86,7 +85,7 @@ def series_of(
 
 
 def _best(
-    axes: list[tuple[int, ...]], sizes: tuple[int, ...], found: Found
+    axes: list[tuple[int, ...]], sizes: tuple[int, ...], found: FamiliesByKey
 ) -> tuple[int, tuple[Family, ...], Factors] | None:
     """The axis with the largest gain, its families and its matrix."""
     best: tuple[float, tuple[int, tuple[Family, ...], Factors] | None] = (1.0, None)

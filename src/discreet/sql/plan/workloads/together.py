@@ -26,13 +26,12 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.measures.all_rows import AllRows
+from discreet.sql.plan.measure_choice import ADDED_UP
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import Axes, axes_of, with_others
 from discreet.sql.plan.workloads.estimated import Estimated
 
-ADDED_UP = frozenset({"rows", "pairs"})
-"""Choices whose integers of a total are the sums of those of its parts."""
 MOST_CELLS = 10_000_000
 """The most integers of the finest grouping of a workload, which is held in memory."""
 MOST_UNASKED = 1_000_000

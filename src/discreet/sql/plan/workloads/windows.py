@@ -17,7 +17,7 @@ from discreet.release.noisy_schema import aggregate_number, key_number
 from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import output_name
 
-Found: TypeAlias = tuple[tuple[int, tuple[Family, ...]], ...]
+FamiliesByKey: TypeAlias = tuple[tuple[int, tuple[Family, ...]], ...]
 """By the number of a key the families of sums along it."""
 
 
@@ -39,7 +39,7 @@ _OTHER = _Column()
 
 
 @once
-def families_of(post: exp.Query, table: str) -> Found:
+def families_of(post: exp.Query, table: str) -> FamiliesByKey:
     """The families of sums of the numbers of a noisy table, by the key along which they run.
 
     Args:

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure, Multiples
-from discreet.mechanisms.selection.quantile import BOUND, ExponentialQuantile, Floats, row_moves
-from discreet.mechanisms.selection.quantiles_with_ends import moves
-from discreet.mechanisms.selection.rank_candidates import Candidates, Parts
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure, Multiples
+from discreet.mechanisms.ranks.quantile import BOUND, ExponentialQuantile, Floats, row_moves
+from discreet.mechanisms.ranks.quantiles_with_ends import moves
+from discreet.mechanisms.ranks.rank_candidates import Candidates, Parts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from tests.noise.fit import ALARM, alarm
 
 LEAVES = 4

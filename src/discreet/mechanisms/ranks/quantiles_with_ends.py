@@ -29,13 +29,13 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_count
+from discreet.mechanisms.ranks.flipped_quantile import FEW, FlippedQuantile
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile, row_moves, share
+from discreet.mechanisms.ranks.quantile_order import Step, depth, deviations, steps
+from discreet.mechanisms.ranks.rank_candidates import Parts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts, read_counts
 from discreet.mechanisms.ranks.surrounded_quantile import MORE_ROWS, SurroundedQuantile
-from discreet.mechanisms.selection.flipped_quantile import FEW, FlippedQuantile
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantile import ExponentialQuantile, row_moves, share
-from discreet.mechanisms.selection.quantile_order import Step, depth, deviations, steps
-from discreet.mechanisms.selection.rank_candidates import Parts
-from discreet.mechanisms.selection.sparse_counts import SparseCounts, read_counts
 from discreet.rational import Number, epsilon_of
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import numpy as np
 
 from discreet.planning.ranges.factors import Factors
 from discreet.planning.ranges.families import RUNNING, sums
-from discreet.sql.plan.workloads.ranged import Ranged
+from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 FACTORS = Factors(12, ((4, 60),), 1)
-LAW = Ranged(FACTORS, (RUNNING,), (2, 12, 3), 1, (11, *range(11)), (Fraction(2), Fraction(6)))
+LAW = SeriesLaw(FACTORS, (RUNNING,), (2, 12, 3), 1, (11, *range(11)), (Fraction(2), Fraction(6)))
 
 
 def test_series_are_put_in_order_and_back() -> None:

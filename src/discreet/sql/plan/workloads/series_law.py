@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Ranged(Linear):
+class SeriesLaw(Linear):
     """How a table is estimated.
 
     Attributes:

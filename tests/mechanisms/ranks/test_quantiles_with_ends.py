@@ -11,15 +11,15 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
+from discreet.mechanisms.ranks import quantile, quantiles_with_ends
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile
+from discreet.mechanisms.ranks.quantile_order import steps
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds, stretch
+from discreet.mechanisms.ranks.rank_candidates import PIECES, Candidates, Parts, rows_before_place
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
-from discreet.mechanisms.selection import quantile, quantiles_with_ends
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantile import ExponentialQuantile
-from discreet.mechanisms.selection.quantile_order import steps
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds, stretch
-from discreet.mechanisms.selection.rank_candidates import PIECES, Candidates, Parts, rows_before_place
-from tests.mechanisms.selection.drawn import by_outcome
-from tests.mechanisms.selection.test_quantile import LEAVES, MEASURE, added, counts, tables
+from tests.mechanisms.ranks.drawn import by_outcome
+from tests.mechanisms.ranks.test_quantile import LEAVES, MEASURE, added, counts, tables
 from tests.noise.fit import ALARM, alarm
 
 SEVEN = [Fraction(k, 8) for k in range(1, 8)]

@@ -24,8 +24,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.mechanisms.selection.leaf_measure import MOST_LEAVES, LeafMeasure
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks.leaf_measure import MOST_LEAVES, LeafMeasure
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 
 Integers = npt.NDArray[np.int64]
 

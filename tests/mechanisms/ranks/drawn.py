@@ -10,12 +10,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
+from discreet.mechanisms.ranks.flipped_quantile import FlippedQuantile
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.rank_candidates import Candidates, Parts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.mechanisms.ranks.surrounded_quantile import Surrounded, SurroundedQuantile
-from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
-from discreet.mechanisms.selection.quantile import ExponentialQuantile
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
-from discreet.mechanisms.selection.rank_candidates import Candidates, Parts
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
 
 Options: TypeAlias = list[tuple[int, int, int, int, float]]
 """A leaf, the rows before the place, the ends of the interval, and the probability."""

@@ -21,10 +21,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile
+from discreet.mechanisms.ranks.rank_candidates import Candidates, Parts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
-from discreet.mechanisms.selection.quantile import ExponentialQuantile
-from discreet.mechanisms.selection.rank_candidates import Candidates, Parts
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
 from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.weighted_choice import uniform_below
 
@@ -44,7 +44,7 @@ class FlippedQuantile(ExponentialQuantile):
     Source and proof: the module's text. A measure with leaves of several weights is none for it.
 
     Example:
-        >>> from discreet.mechanisms.selection.leaf_measure import LeafMeasure
+        >>> from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
         >>> counts = SparseCounts.of(1, 9, np.zeros(3), np.array([4, 4, 7]), np.ones(3))
         >>> bool(0 <= FlippedQuantile(10, 0.5, LeafMeasure.over(9)).release(counts)[0] < 9)
         True

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure, Multiples
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure, Multiples
 
 SMALL = LeafMeasure(23, 2, (Multiples(4, 11, 5, 2, 3), Multiples(2, 10, 3, 1, 7)))
 GRIDS = [

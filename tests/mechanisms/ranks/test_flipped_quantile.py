@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.mechanisms.ranks.flipped_quantile import FlippedQuantile
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile, row_moves
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds, moves
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
-from discreet.mechanisms.selection.flipped_quantile import FlippedQuantile
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantile import ExponentialQuantile, row_moves
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds, moves
-from tests.mechanisms.selection.test_quantile import (
+from tests.mechanisms.ranks.test_quantile import (
     LEAVES,
     QS,
     Data,
@@ -65,7 +65,7 @@ def test_planted_faults_are_found() -> None:
 @pytest.mark.parametrize("q", ["1/2", "9/10"])
 def test_goodness_of_fit(q: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # 60,000 groups: a relative error of a probability of 1/10 by 8 % is caught.
-    monkeypatch.setattr("discreet.mechanisms.selection.flipped_quantile.COINS", 100_000)
+    monkeypatch.setattr("discreet.mechanisms.ranks.flipped_quantile.COINS", 100_000)
     data, many = (3, 0, 5, 1), 60_000
     mechanism = FlippedQuantile(1, q, EVEN)
     drawn = mechanism.release(counts(*[data] * many))

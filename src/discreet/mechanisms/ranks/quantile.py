@@ -38,15 +38,15 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_sensitivity
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.rank_candidates import (
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+from discreet.mechanisms.ranks.rank_candidates import (
     PIECES,
     Candidates,
     Parts,
     distance,
     rows_before_place,
 )
-from discreet.mechanisms.selection.sparse_counts import SparseCounts, read_counts
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts, read_counts
 from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.parameters import read_scale
 from discreet.noise.weighted_choice import uniform_below, weighted_choices

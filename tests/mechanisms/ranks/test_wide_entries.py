@@ -18,12 +18,12 @@ from typing import Any, TypeAlias
 import numpy as np
 import pytest
 
-from discreet.mechanisms.selection import quantile
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure, Multiples
-from discreet.mechanisms.selection.quantile import ExponentialQuantile
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
-from discreet.mechanisms.selection.rank_candidates import Parts, rows_before_place
-from discreet.mechanisms.selection.sparse_counts import SparseCounts
+from discreet.mechanisms.ranks import quantile
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure, Multiples
+from discreet.mechanisms.ranks.quantile import ExponentialQuantile
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.rank_candidates import Parts, rows_before_place
+from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 
 LEAVES = 8
 MEASURE = LeafMeasure(LEAVES, 2, (Multiples(3, 3, 0, 1, 5),))
@@ -169,7 +169,7 @@ def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
 
 def test_the_place_of_a_split_has_the_law_of_single_leaves(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("quantile", "rank_candidates"):
-        monkeypatch.setattr(f"discreet.mechanisms.selection.{name}.PIECES", 4)
+        monkeypatch.setattr(f"discreet.mechanisms.ranks.{name}.PIECES", 4)
     assert rows_before_place(np.array([3]), np.array([4]))[0] == 4
     for seed in range(8):
         rng = random.Random(seed)

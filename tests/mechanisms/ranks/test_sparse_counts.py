@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms.selection import quantile
-from discreet.mechanisms.selection.leaf_measure import LeafMeasure
-from discreet.mechanisms.selection.quantiles_with_ends import QuantilesWithEnds
-from discreet.mechanisms.selection.sparse_counts import MOST, SparseCounts
+from discreet.mechanisms.ranks import quantile
+from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+from discreet.mechanisms.ranks.sparse_counts import MOST, SparseCounts
 
 
 def made(*rows: tuple[int, int, int], groups: int = 4, leaves: int = 10) -> SparseCounts:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.selection.quantile import FINEST, row_moves
+from discreet.mechanisms.ranks.quantile import FINEST, row_moves
 
 if TYPE_CHECKING:
     import numpy.typing as npt
