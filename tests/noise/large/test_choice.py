@@ -60,7 +60,9 @@ def test_bad_weights_are_refused(weights: list[int]) -> None:
         uniform_large(0)
 
 
-def test_a_far_candidate_of_great_weight_does_not_make_draws_begin_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_far_candidate_of_great_weight_does_not_make_draws_begin_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Its true share is 2^-108 of the whole: one look is enough, but for that chance. It was once 2^52 looks."""
     kept, looks = module.is_below, []
 
