@@ -179,7 +179,7 @@ def test_declarations_that_do_not_fit() -> None:
     table = pa.table({"a": [1], "b": [2]})
     wrong: dict[str, Any]
     for wrong in ({}, {"vertices": 0}, {"vertices": []}, {"vertices": [1, "1"]}, {"vertices": [1.5]},
-                  {"vertices": ["a", "\ud800"]}, {"vertices": [10**5000]},
+                  {"vertices": ["a", "\ud800"]}, {"vertices": [10**5000]}, {"vertices": 10**40},
                   {"vertices": 9, "privacy_unit": "row"}, {"vertices": 9, "privacy_unit": "vertex"},
                   {"vertices": 9, "max_degree": 3}):  # fmt: skip
         with pytest.raises(InvalidParameter):
