@@ -87,7 +87,7 @@ class Poll:
         )
 
     def named(self, places: Sequence[int]) -> npt.NDArray[Any]:
-        """The classes at some places, each of its own type, whatever it is; None at -1."""
+        """The classes at some places, each of its own type; None at -1."""
         known = np.empty(len(self.classes) + 1, object)
         for place, name in enumerate(self.classes):
             known[place] = name

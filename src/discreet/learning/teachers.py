@@ -80,7 +80,7 @@ def see_classifier(classifier: Any) -> None:
     """See that a classifier can be copied, fitted and asked in silence, before anything is charged.
 
     Raises:
-        InvalidParameter: it cannot, or would print what it learns, or scikit-learn is not installed.
+        InvalidParameter: it cannot, or would print, or scikit-learn is not installed.
     """
     see_installed()
     from sklearn.base import clone
@@ -97,7 +97,7 @@ def see_classifier(classifier: Any) -> None:
     loud = [value for name, value in known.items() if name.rpartition("__")[2] == "verbose"]
     if any(isinstance(value, int | np.integer | np.bool_) and value > 0 for value in loud):
         raise InvalidParameter(
-            "This classifier would print what it learns from people.", "Make it with verbose=0."
+            "This classifier prints while it learns, and so tells of people.", "Make it with verbose=0."
         )
 
 
