@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from discreet.errors import InvalidParameter
 from discreet.learning import PrivateArrays
-from discreet.learning.poll import Poll
+from discreet.learning.poll import Poll, plain
 
 pytest.importorskip("sklearn")
 
@@ -44,3 +45,35 @@ def test_the_question_is_everything_but_private_rows_and_how_it_is_computed() ->
     found = {poll(**kept, **other).question("noise") for other in others} | {one.question("other noise")}
     assert len(found) == len(others) + 1
     assert asked not in found
+
+
+@pytest.mark.parametrize("classes", [{0, 1}, frozenset([0, 1]), {0: 1, 1: 2}, {0: 1, 1: 2}.keys(), 7])
+def test_classes_without_an_order_are_refused(classes: Any) -> None:
+    """They were charged first, and then had no label at a place."""
+    with pytest.raises(InvalidParameter, match="no list of labels"):
+        poll(classes=classes)
+
+
+def test_a_classifier_that_prints_is_refused() -> None:
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+
+    loud = LogisticRegression(verbose=1)
+    for classifier in (loud, make_pipeline(loud)):
+        with pytest.raises(InvalidParameter, match="prints while it learns"):
+            poll(classifier=classifier)
+
+
+@pytest.mark.parametrize("classes", [[(0, 1), (1, 0)], [(0,), (1, 0)], [0, "a"], [None, "a"]])
+def test_labels_are_the_classes_one_for_each_row(classes: list[Any]) -> None:
+    """NumPy would make a table of tuples, fail where their lengths differ, and make texts of numbers beside texts."""
+    one = poll(classes=classes)
+    for places in ([0, 1, 0], [1, 1, 1], [0, 0, 0]):
+        labels = plain(one.named(places), one.classes)
+        assert (labels.shape, labels.tolist()) == ((3,), [classes[at] for at in places])
+    assert one.named([1, -1]).tolist() == [classes[1], None]
+
+
+def test_labels_of_one_kind_are_plain() -> None:
+    for classes, kind in ([0, 1], "i"), ("ab", "U"), ([0, 1.5], "f"), ((False, True), "b"):
+        assert plain(poll(classes=classes).named([0, 0]), list(classes)).dtype.kind == kind

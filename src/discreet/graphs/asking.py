@@ -16,6 +16,8 @@ from discreet.release.plan import ReleasePlan
 if TYPE_CHECKING:
     from fractions import Fraction
 
+    import pyarrow as pa
+
     from discreet.graphs.graph import Graph
     from discreet.graphs.question import Interval
 
@@ -118,15 +120,22 @@ def _release(asked: str, answering: Answering, unit: str, columns: Mapping[str, 
     values: dict[str, Any] = {}
     if asked == DEGREES:
         values["degree"] = [answering.first + at for at in range(len(next(iter(columns.values()))))]
-    values |= {name: [one.value for one in cells] for name, cells in columns.items()}
+    values |= {name: _floats([one.value for one in cells]) for name, cells in columns.items()}
     return Release(
         question=f"{asked} of a graph",
         values=pa.table(values),
-        low={name: pa.array([one.low for one in cells]) for name, cells in columns.items()},
-        high={name: pa.array([one.high for one in cells]) for name, cells in columns.items()},
+        low={name: _floats([one.low for one in cells]) for name, cells in columns.items()},
+        high={name: _floats([one.high for one in cells]) for name, cells in columns.items()},
         confidence=answering.confidence,
         epsilon=answering.epsilon,
         delta=answering.delta,
         notes=(HIDES[unit], *answering.notes),
         made=dt.datetime.now(dt.UTC).replace(microsecond=0),
     )
+
+
+def _floats(numbers: list[float]) -> pa.Array:
+    """A column whose type is the same for all answers, whole or not."""
+    import pyarrow as pa
+
+    return pa.array(numbers, pa.float64())

@@ -51,14 +51,19 @@ def see_vertices(vertices: Iterable[Any]) -> list[Any]:
     """Read the public names of vertices.
 
     Raises:
-        InvalidParameter: one is neither a whole number nor text, or occurs twice, or there is none.
+        InvalidParameter: one is neither a whole number nor text, or no table can hold it, or one occurs twice, or there
+            is none.
     """
     names = list(vertices)
     if not names or not all(isinstance(name, int | str) and not isinstance(name, bool) for name in names):
         raise InvalidParameter(
             "The vertices are no list of whole numbers or texts.", "Write range(1, 35), say."
         )
-    if len({str(name) for name in names}) < len(names):
+    try:
+        texts = {str(name).encode() for name in names}
+    except ValueError:  # half of a character, or thousands of digits
+        raise InvalidParameter("A vertex has a name that no table can hold.", "Leave it out.") from None
+    if len(texts) < len(names):
         raise InvalidParameter("A vertex is listed twice.", "List each once.")
     return names
 

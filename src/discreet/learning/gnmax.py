@@ -127,8 +127,7 @@ def gnmax(
         return named
 
     def answered(named: Sequence[int]) -> AgreedLabels:
-        given = np.array([None if at < 0 else classes[at] for at in named], object)
-        return AgreedLabels(given, np.array(named) >= 0, math.sqrt(ballot.variance), count, loss)
+        return AgreedLabels(poll.named(named), np.array(named) >= 0, math.sqrt(ballot.variance), count, loss)
 
     words = f"{ballot.answers:,} of {rows:,} labels by {count:,} teachers"
     plan: ReleasePlan[npt.NDArray[np.int64], AgreedLabels] = ReleasePlan(

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.moments import data_independent
-from discreet.learning.poll import Poll
+from discreet.learning.poll import Poll, plain
 from discreet.learning.teachers import Progress, fitted
 from discreet.ledger import Loss
 from discreet.mechanisms.numeric.vote_loss import ToldLoss, VoteLoss
@@ -53,7 +53,7 @@ class Labels:
 
     def student(self, classifier: Any, public: npt.ArrayLike) -> Any:
         """A classifier that has learned from the public rows and their labels."""
-        return fitted(classifier, np.asarray(public), self.labels)
+        return fitted(classifier, np.asarray(public), np.array(self.labels.tolist()))
 
 
 def pate(
@@ -114,7 +114,7 @@ def pate(
 
     def answered(named: Sequence[int], told: Sequence[int] = ()) -> Labels:
         by_votes = None if teller is None else teller.told(told, data_independent(rate, rows, delta))
-        return Labels(np.array([classes[at] for at in named]), rate, count, noise.loss, by_votes)
+        return Labels(plain(poll.named(named), poll.classes), rate, count, noise.loss, by_votes)
 
     plan: ReleasePlan[list[npt.NDArray[np.int64]], Labels] = ReleasePlan(
         question=poll.question((rate, teller) if teller else rate),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,9 +62,10 @@ class Poll:
         """
         rows = _public(public)
         see_classifier(classifier)
-        _see_fitting(people, rows, classes)
+        names = _listed(classes)
+        _see_fitting(people, rows, names)
         count = read_count(teachers, "teachers", "Give how many teachers there are.")
-        return cls(people, classifier, rows, classes, count, jobs, progress)
+        return cls(people, classifier, rows, names, count, jobs, progress)
 
     @property
     def cells(self) -> int:
@@ -84,6 +85,14 @@ class Poll:
             self.jobs,
             self.progress,
         )
+
+    def named(self, places: Sequence[int]) -> npt.NDArray[Any]:
+        """The classes at some places, each of its own type; None at -1."""
+        known = np.empty(len(self.classes) + 1, object)
+        for place, name in enumerate(self.classes):
+            known[place] = name
+        found: npt.NDArray[Any] = known[np.asarray(places, np.int64)]
+        return found
 
     def question(self, noise: object) -> str:
         """The question of labels, as the ledger knows it: everything that they depend on but the private rows."""
@@ -122,6 +131,30 @@ def _public(rows: npt.ArrayLike) -> npt.NDArray[Any]:
     if found.dtype.kind not in "biuf":
         raise InvalidParameter("The public rows are no table of numbers.", "Give an array of shape (m, d).")
     return found
+
+
+def plain(labels: npt.NDArray[Any], classes: Sequence[Any]) -> npt.NDArray[Any]:
+    """Labels as an array of numbers or of texts where all classes are such; the classes alone decide it."""
+    try:
+        kind = np.array(classes)
+    except ValueError:  # tuples of different lengths
+        return labels
+    alike = kind.ndim == 1 and (kind.dtype.kind in "fc" or kind.tolist() == list(classes))
+    return labels.astype(kind.dtype) if alike else labels
+
+
+def _listed(classes: Any) -> list[Any]:
+    """Classes as a list.
+
+    Raises:
+        InvalidParameter: they are none, or have no order.
+    """
+    if not isinstance(classes, Set | Mapping):
+        try:
+            return list(classes)
+        except TypeError:
+            pass
+    raise InvalidParameter("The classes are no list of labels.", "Give classes=[0, 1].")
 
 
 def _places(labels: npt.NDArray[Any], classes: Sequence[Any]) -> npt.NDArray[np.int64]:

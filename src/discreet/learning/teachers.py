@@ -77,10 +77,10 @@ def see_installed() -> None:
 
 
 def see_classifier(classifier: Any) -> None:
-    """See that a classifier can be copied, fitted and asked, before anything is charged.
+    """See that a classifier can be copied, fitted and asked in silence, before anything is charged.
 
     Raises:
-        InvalidParameter: it cannot, or scikit-learn is not installed.
+        InvalidParameter: it cannot, or would print, or scikit-learn is not installed.
     """
     see_installed()
     from sklearn.base import clone
@@ -92,6 +92,12 @@ def see_classifier(classifier: Any) -> None:
     if not (hasattr(copy, "fit") and hasattr(copy, "predict")):
         raise InvalidParameter(
             "This is no classifier of scikit-learn.", "Give LogisticRegression(), for example."
+        )
+    known: dict[str, Any] = copy.get_params() if hasattr(copy, "get_params") else {}
+    loud = [value for name, value in known.items() if name.rpartition("__")[2] == "verbose"]
+    if any(isinstance(value, int | np.integer | np.bool_) and value > 0 for value in loud):
+        raise InvalidParameter(
+            "This classifier prints while it learns, and so tells of people.", "Make it with verbose=0."
         )
 
 

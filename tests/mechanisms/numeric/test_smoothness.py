@@ -14,6 +14,7 @@ from discreet.mechanisms.numeric.smoothness import smooth_sensitivity
 RUNGS: list[Callable[[int], int]] = [
     lambda x: min(x, 30), lambda x: 2 * comb(min(x, 30), 2), lambda x: 2 * comb(x, 7),
     lambda x: (x + 1) ** 2 + 2 * x**2, lambda x: 0,
+    lambda x: max(0, x - 100),
 ]  # fmt: skip
 
 

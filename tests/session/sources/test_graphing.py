@@ -135,6 +135,14 @@ def test_no_edges_and_far_too_many_vertices_raise_nothing() -> None:
                 assert len(session.ask(asked, 1)) >= 1
 
 
+def test_numbers_are_of_one_type_whole_or_not() -> None:
+    """Where so few vertices have no 2-stars the ratio is 0, and its interval from 0 to 1."""
+    with graph(pa.table({"a": [1], "b": [2]}), vertices=range(2), budget=10) as session:
+        release = session.ask("clustering", 1)
+        columns = (release.values, release.low, release.high)
+        assert {column["clustering"].type for column in columns} == {pa.float64()}
+
+
 @pytest.mark.parametrize("kind", ["networkx", "directed", "igraph", "csr", "coo", "pandas", "polars"])
 def test_graphs_of_others(kind: str) -> None:
     import polars as pl
@@ -171,6 +179,7 @@ def test_declarations_that_do_not_fit() -> None:
     table = pa.table({"a": [1], "b": [2]})
     wrong: dict[str, Any]
     for wrong in ({}, {"vertices": 0}, {"vertices": []}, {"vertices": [1, "1"]}, {"vertices": [1.5]},
+                  {"vertices": ["a", "\ud800"]}, {"vertices": [10**5000]}, {"vertices": 10**40},
                   {"vertices": 9, "privacy_unit": "row"}, {"vertices": 9, "privacy_unit": "vertex"},
                   {"vertices": 9, "max_degree": 3}):  # fmt: skip
         with pytest.raises(InvalidParameter):

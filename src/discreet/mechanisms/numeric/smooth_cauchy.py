@@ -37,7 +37,7 @@ class SmoothCauchy(PureLoss):
     Args:
         epsilon: rational of 1/100 or more; a float is its shortest decimal.
         rung: from a width to the largest local sensitivity, an int >= 0; public, it never falls, and its logarithm
-            is concave.
+            is concave. If it is 0 for the width 65,536 it is 0 for ever.
         most: the largest value there can be, public.
 
     Raises:

@@ -64,7 +64,7 @@ class SmoothLaplace:
         epsilon: positive rational; a float is its shortest decimal.
         delta: rational, strictly between 0 and 1.
         rung: from a width to the largest local sensitivity, an int >= 0; public, it never falls, and its logarithm
-            is concave.
+            is concave. If it is 0 for the width 65,536 it is 0 for ever.
         most: the largest value there can be, public.
         width: a public guess of the width, for which the noise shall be least; privacy does not hang on it.
 

@@ -3,8 +3,10 @@
 It is `weighted_choice` for integer weights without end, in Python's integers. With v_i = w_i e^(-x_i/s) 2^p, take an
 integer c_i >= v_i, draw a place uniformly below the sum of all c, let it lie o units inside the share of candidate i,
 and accept i if o + u < v_i for a uniform u in [0, 1); else begin again. Candidate i is then returned with probability
-v_i over the sum of all v: no probability is rounded. The c come from e^(-1/s) by powers, rounded upward. Where o lies
-far enough below c it is certain that o + u < v; else u and v are compared by 64 bits at a time, as many as are needed.
+v_i over the sum of all v: no probability is rounded. The c come from e^(-1/s) by powers, rounded upward, and p has the
+bits of the sum of all w besides its own, so that this rounding adds next to nothing even to a far candidate of great
+weight, and a draw hardly ever begins again. Where o lies far enough below c it is certain that o + u < v; else u and v
+are compared by 64 bits at a time, as many as are needed.
 """
 
 from __future__ import annotations
@@ -43,7 +45,7 @@ def large_choice(weights: Sequence[int], scale: Number) -> int:
     divisor = positive(exact(scale, "scale"), "scale")
     if min(weights, default=0) < 0 or not any(weights):
         raise InvalidParameter("A weight is negative, or none is positive.", "Give weights >= 0.")
-    return choose(entropy.system(), weights, divisor)
+    return choose(entropy.system(), weights, divisor, _PRECISION + sum(weights).bit_length())
 
 
 @undivided

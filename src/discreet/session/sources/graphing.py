@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from discreet.release.answer import Release
 
 UNITS = ("edge", "vertex")
+MOST_VERTICES = 1 << 64
+"""The errors of counts among more of them, as of 8-stars, leave the range of floats."""
 
 
 @dataclass(frozen=True)
@@ -229,7 +231,8 @@ def graph(
             raise InvalidParameter(
                 "vertices is missing.", "Give their names, or a number that is no less than theirs."
             )
-        read_count(size, "vertices", "Give how many there are at most.")
+        if read_count(size, "vertices", "Give how many there are at most.") > MOST_VERTICES:
+            raise InvalidParameter("There are more vertices than names of 64 bits.", "Give a smaller number.")
         closed = privacy_unit == "edge" and (names is not None or opened.size is not None)
         if in_engine and privacy_unit == "vertex":
             raise InvalidParameter("No engine can count with hidden vertices.", "Leave in_engine out.")
