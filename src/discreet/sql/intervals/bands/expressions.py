@@ -208,8 +208,11 @@ class Arithmetic:
             return Ends(*ANYWHERE, True, True)
         low, high = (self._with(node, side) for side in (one.low, one.high))
         if isinstance(node, exp.Sqrt | exp.Ln | exp.Cast):
+            # Neither NULL nor NaN, which LEAST would pass over, is an end: there the value may lie anywhere.
+            known = "TRY({})" if isinstance(node, exp.Cast) else "NULLIF(TRY({}), CAST('NaN' AS DOUBLE))"
             low, high = (
-                f"COALESCE(TRY({end}), {default})" for end, default in zip((low, high), ANYWHERE, strict=True)
+                f"COALESCE({known.format(end)}, {default})"
+                for end, default in zip((low, high), ANYWHERE, strict=True)
             )
         return Ends(low, high, True, one.bent)
 

@@ -197,14 +197,13 @@ def apart(rows: pa.Table) -> bool:
 def percentile_sql(
     rewritten: Rewritten, fixed: Sequence[str], wanted: list[str], draws: int, confidence: float
 ) -> str:
-    """Percentiles per row of the answer; a draw in which the value is missing may lie anywhere."""
+    """Percentiles per row of the answer; a draw in which the value is missing, or NaN, may lie anywhere."""
     match = " AND ".join(f"a.{quote(name)} IS NOT DISTINCT FROM d.{quote(name)}" for name in fixed) or "TRUE"
     items = []
     for index, name in enumerate(wanted):
-        values = (
-            f"list_sort(list(CAST(d.{quote(name)} AS DOUBLE)) FILTER (WHERE d.{quote(name)} IS NOT NULL))"
-        )
-        missing = f"({draws} - count(d.{quote(name)}))"
+        value = f"NULLIF(CAST(d.{quote(name)} AS DOUBLE), CAST('NaN' AS DOUBLE))"
+        values = f"list_sort(list({value}) FILTER (WHERE {value} IS NOT NULL))"
+        missing = f"({draws} - count({value}))"
         low, high = one_percentile_sql(values, missing, draws, confidence)
         items += [f"{low} AS l{index}", f"{high} AS h{index}"]
     return (
