@@ -116,7 +116,8 @@ class WorkloadSession(OpenSession):
         They cost epsilon together. Where they have the same FROM, WHERE and aggregates and differ in their keys alone,
         the marginals are measured from which all of them are estimated with the least error, and the same number is the
         same in every answer. A total still counts the rows whose key is not listed, so it may differ from the sum of
-        its parts; in one question with GROUP BY ROLLUP it does not.
+        its parts; in one question with GROUP BY ROLLUP it does not. Where they ask for several ranges of one column,
+        such as ages, the pieces that the ranges cut are measured, and ranges add up.
 
         Args:
             queries: the questions by name, each as for `sql`.
