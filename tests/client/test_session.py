@@ -95,7 +95,7 @@ def test_errors_are_those_of_a_session_at_hand(far: RemoteSession, near: Analyst
 
 
 def test_the_token_decides(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(NotAllowed):
+    with pytest.raises(NotAllowed, match=r"\$DISCREET_TOKEN"):
         dp.connect(running.url, token="discreet_x_y")
     with pytest.raises(InvalidParameter, match="no token"):
         dp.connect(running.url)

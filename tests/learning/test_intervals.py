@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -42,6 +44,12 @@ def test_their_shape_and_their_width() -> None:
     assert (wide[:, 1] - wide[:, 0] > narrow[:, 1] - narrow[:, 0]).all()
     with pytest.raises(InvalidParameter):
         LINE.intervals(1)
+
+
+def test_the_same_release_has_the_same_intervals() -> None:
+    saved = pickle.loads(pickle.dumps(LINE))
+    assert np.array_equal(LINE.intervals(), LINE.intervals())
+    assert np.array_equal(LINE.intervals(), saved.intervals())
 
 
 def test_noise_alone_has_no_ends() -> None:

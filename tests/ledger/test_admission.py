@@ -55,6 +55,13 @@ def test_a_delta_that_was_not_granted_names_the_fix() -> None:
         MemoryStore().read(lambda rows: admit_charge(rows, account, Loss("0.1", "1e-9")))
 
 
+def test_a_budget_that_grants_less_delta_than_was_spent_names_the_delta() -> None:
+    store = rows_after(Account("a", Loss(1, 1e-6)), Loss("0.1", 1e-6))
+    with pytest.raises(BudgetExceeded, match="Delta 1e-06 was spent already") as refused:
+        store.read(lambda rows: admit_charge(rows, Account("a", Loss(1)), Loss("0.1")))
+    assert (refused.value.asked, refused.value.left) == ("0.1 and delta 0", "0.9 and delta 0")
+
+
 def test_an_event_is_priced_and_a_loss_is_itself() -> None:
     assert priced(Loss(1)) == (Loss(1), "")
     loss, text = priced(LaplaceNoise(10, neighbours="add_remove"))

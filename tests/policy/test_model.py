@@ -177,6 +177,7 @@ def test_keys_come_from_any_column(given: object, keys: object) -> None:
             ["dates"],
         ),
         (lambda: table(keys={"sex": "counties"}), "tables.visits.columns.sex.keys", ["table.column"]),
+        (lambda: table(keys={"sex": "1..16"}), "tables.visits.columns.sex.keys", ["no range", "[1, 16]"]),
         (lambda: table(keys={"sex": 5}), "tables.visits.columns.sex.keys", ["from a int"]),
         (
             lambda: table(keys={"sex": "other.sex"}),

@@ -35,6 +35,16 @@ def test_they_cost_epsilon_together_and_are_replayed() -> None:
         session.ledger.verify()
 
 
+def test_a_notebook_shows_each_answer_under_its_name() -> None:
+    named = {"<all>": QUESTIONS["all"], "by sex": QUESTIONS["by sex"]}
+    with protect() as session:
+        for shown in (session.preview_workload(named, epsilon=1), session.workload(named, epsilon=1)):
+            page = shown._repr_html_()
+            assert "<b>&lt;all&gt;</b><table>" in page
+            assert "<b>by sex</b><table>" in page
+            assert page.count("epsilon 1, all together") == 1
+
+
 DRAWN = {
     "bent": "SELECT SUM(n * n) AS s, MAX(n) AS m FROM (SELECT sex, COUNT(*) AS n FROM data GROUP BY sex) AS q",
     "spread": "SELECT sex, VARIANCE(pay) / AVG(pay) AS v FROM data GROUP BY sex",

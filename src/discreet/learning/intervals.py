@@ -59,7 +59,8 @@ def coefficient_intervals(found: Centred | None, box: Floats, confidence: Number
 
 def _leftovers(found: Centred, weights: Floats, deviation: float) -> Floats:
     """Draws (DRAWS, d + 1) of e - E w + r."""
-    rng = np.random.default_rng()  # of intervals, not of the release
+    # Of intervals, not of the release. The same moments have the same intervals, also of a model that was saved.
+    rng = np.random.default_rng(np.frombuffer(found.matrix.tobytes(), np.uint32))
     inside, count = found.matrix[:-1, :-1], len(weights)
     first, second = np.triu_indices(count)
     noise = rng.laplace(0, found.scale, (DRAWS, len(first)))

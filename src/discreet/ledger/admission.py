@@ -62,16 +62,22 @@ def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: 
     asked = max(Fraction(0), price(account.rule, after, limit.delta).epsilon - spent.epsilon)
     left = max(Fraction(0), limit.epsilon - spent.epsilon)
     asked_words, left_words, fix = at_least(asked), at_most(left), ""
-    if cost.delta or (limit.delta and account.rule == "pure"):
-        own = limit.delta if account.rule == "pure" else OWN * limit.delta
-        if not limit.delta:
-            fix = (
-                "No delta is granted: group by public keys, or ask the steward to write one under [budget] of the "
-                "policy, such as delta = 1e-6, far below one over the number of units (without a policy "
-                "budget=Budget(epsilon=…, delta=…) in Python)."
-            )
-        elif cost.delta > own - before.loss.delta:
-            fix = "Ask with a smaller delta, or ask the steward for a larger one."
+    own = limit.delta if account.rule == "pure" else OWN * limit.delta
+    overdrawn = before.loss.delta > own  # the budget granted more when that was spent
+    if overdrawn:
+        fix = (
+            f"Delta {at_least(before.loss.delta)} was spent already, more than this budget grants: ask with a budget "
+            "that grants so much, or ask the steward to write delta under [budget] of the policy."
+        )
+    elif cost.delta and not limit.delta:
+        fix = (
+            "No delta is granted: group by public keys, or ask the steward to write one under [budget] of the "
+            "policy, such as delta = 1e-6, far below one over the number of units (without a policy "
+            "budget=Budget(epsilon=…, delta=…) in Python)."
+        )
+    elif cost.delta > own - before.loss.delta:
+        fix = "Ask with a smaller delta, or ask the steward for a larger one."
+    if cost.delta or overdrawn or (limit.delta and account.rule == "pure"):
         asked_words += f" and delta {at_least(cost.delta)}"
         left_words += f" and delta {at_most(max(Fraction(0), own - before.loss.delta))}"
     return BudgetExceeded(account.name, asked_words, left_words, fix)

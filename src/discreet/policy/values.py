@@ -19,6 +19,7 @@ Key: TypeAlias = str | int | bool | dt.date
 MAX_KEYS = 10_000_000
 COLUMN_TYPES = ("text", "integer", "float", "boolean", "date", "timestamp")
 """How a column of a CSV file may be read."""
+_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)")
 MAX_ROWS = 2**31 - 1
 MAX_ITEMS = 1000
 """The most items of a list that may count as rows: a row is read as often."""
@@ -153,6 +154,12 @@ def keys(value: object) -> tuple[Key, ...] | KeyReference | None:
     if value is None or isinstance(value, KeyReference):
         return value
     if isinstance(value, str):
+        ends = _RANGE.fullmatch(value)
+        if ends:
+            raise wrong(
+                "A policy writes no range of keys in one text.",
+                f'Write bounds = [{ends[1]}, {ends[2]}], type = "integer", or a list of all keys.',
+            )
         table, dot, column = value.rpartition(".")
         if not (table and dot and column):
             raise wrong(

@@ -118,7 +118,8 @@ class Guard:
             if not service.strangers.allows(peer):
                 raise Busy("There are too many requests without a valid token.", "Wait for a minute.")
             raise NotSignedIn(
-                "There is no valid token.", "Send Authorization: Bearer and a token from the steward."
+                "There is no valid token.",
+                "Send Authorization: Bearer and a token from the steward, in $DISCREET_TOKEN on the command line.",
             )
         if not service.rate.allows(caller.name):
             raise Busy("You ask too often.", "Wait for a moment.")

@@ -57,9 +57,14 @@ class Answers(Mapping[str, Release]):
         return len(self.releases)
 
     def __repr__(self) -> str:
-        cost = "free: asked before" if self.replayed else f"epsilon {show(self.epsilon)}, all together"
         parts = [f"{escaping.name(name)}\n{release!r}" for name, release in self.releases.items()]
-        return "\n\n".join([*parts, cost])
+        return "\n\n".join([*parts, self._cost()])
+
+    def _repr_html_(self) -> str:
+        return _page(self.releases, [self._cost()])
+
+    def _cost(self) -> str:
+        return "free: asked before" if self.replayed else f"epsilon {show(self.epsilon)}, all together"
 
 
 @dataclass(frozen=True, repr=False)
@@ -89,7 +94,19 @@ class WorkloadPreview(Mapping[str, "Preview"]):
 
     def __repr__(self) -> str:
         parts = [f"{escaping.name(name)}\n{seen!r}" for name, seen in self.previews.items()]
-        return "\n\n".join([*parts, f"epsilon {show(self.epsilon)}, all together", *self.together])
+        return "\n\n".join([*parts, *self._foot()])
+
+    def _repr_html_(self) -> str:
+        return _page(self.previews, self._foot())
+
+    def _foot(self) -> list[str]:
+        return [f"epsilon {show(self.epsilon)}, all together", *self.together]
+
+
+def _page(parts: Mapping[str, Release] | Mapping[str, Preview], foot: Sequence[str]) -> str:
+    """The parts of a workload under their names, in the HTML of a notebook."""
+    tables = [f"<b>{escaping.markup(name)}</b>{part._repr_html_()}" for name, part in parts.items()]
+    return f"{''.join(tables)}<p>{'<br>'.join(map(escaping.markup, foot))}</p>"
 
 
 class WorkloadSession(OpenSession):
@@ -116,7 +133,8 @@ class WorkloadSession(OpenSession):
         They cost epsilon together. Where they have the same FROM, WHERE and aggregates and differ in their keys alone,
         the marginals are measured from which all of them are estimated with the least error, and the same number is the
         same in every answer. A total still counts the rows whose key is not listed, so it may differ from the sum of
-        its parts; in one question with GROUP BY ROLLUP it does not.
+        its parts; in one question with GROUP BY ROLLUP it does not. Where they ask for several ranges of one column,
+        such as ages, the pieces that the ranges cut are measured, and ranges add up.
 
         Args:
             queries: the questions by name, each as for `sql`.

@@ -130,6 +130,19 @@ def test_the_editor_completes_by_the_keyboard_and_shows_the_place_of_a_fault(
     seat.look("fault")
 
 
+def test_a_click_on_a_button_beside_open_completions_presses_it(browser: Any, running: Running) -> None:
+    page = Seat(browser, running, "ana").page
+    page.goto("/data/hospital")
+    page.focus("#query")
+    page.keyboard.type(f"{QUESTION} ORDER BY n DESC")
+    page.wait_for_selector("#completions li")
+    assert page.inner_text("p[role=status]") == "1 completion"
+    ends: list[Any] = [page.locator(name).bounding_box() for name in ("#query", "#completions")]
+    assert ends[1]["y"] >= ends[0]["y"] + ends[0]["height"], "the list hides the question"
+    page.click("button:has-text('Preview')")
+    page.wait_for_selector("#previewed")
+
+
 def test_a_slider_without_a_script_is_a_row_of_prices(browser: Any, running: Running) -> None:
     seat = Seat(browser, running, "ben", java_script_enabled=False)
     page = seat.page

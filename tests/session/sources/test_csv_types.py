@@ -176,6 +176,17 @@ def test_a_type_is_of_csv_files_alone(tmp_path: Path) -> None:
         opened(tmp_path, policy=POLICY + 'city = { type = "money" }\n')
 
 
+def test_a_number_among_the_columns_of_private_groups_is_told_its_type(tmp_path: Path) -> None:
+    session = opened(tmp_path)
+    groups = "SELECT COUNT(*) AS n FROM (SELECT age, city FROM people GROUP BY age, city HAVING COUNT(*) = 1)"
+    with (
+        session,
+        pytest.raises(QueryRefused, match=r'age = \{ bounds = \[0, 104\], type = "integer" \}') as refused,
+    ):
+        session.preview(groups, epsilon=1)
+    assert "compared as one text" in refused.value.cause
+
+
 def test_another_type_is_another_question(tmp_path: Path) -> None:
     """An answer that was kept is of the numbers that were read then."""
     (tmp_path / "t.csv").write_text("a\n1.5\n2\n")

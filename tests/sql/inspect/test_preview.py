@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
+from discreet.errors import InvalidParameter
 from discreet.sql.measures.measure import Measure
 
 ROWS = 1000
@@ -58,3 +59,11 @@ def test_a_column_that_is_infinite_has_an_unknown_error() -> None:
     )
     with dp.protect(pa.table({"a": [1]}), privacy_unit="row", bounds={"a": (0, 9)}, budget=1) as session:
         assert session.preview(query, epsilon=1).errors == {"r": float("inf")}
+
+
+def test_an_error_that_no_epsilon_gives_is_told_with_the_rows_that_were_reckoned_with() -> None:
+    data = pa.table({"pay": [1, 2]})
+    with dp.protect(data, privacy_unit="row", bounds={"pay": (0, 200_000)}, budget=1) as session:
+        for within in ({"m": 20}, {"m": "1e-9"}):
+            with pytest.raises(InvalidParameter, match=r"No epsilon gives .* 1,000 rows .*--group-rows"):
+                session.preview("SELECT MEDIAN(pay) AS m FROM data", within=within)

@@ -62,9 +62,9 @@ def command(
     `discreet preview` takes another --group-rows.
 
     A text of several statements is one workload: they are charged once, together. Tables of the same rows with the
-    same aggregates are estimated together, so that they agree but for the rows whose group is not among the keys. The
-    comment before a statement is its name. With --output tables.csv each has a file, such as tables-NAME.csv; a .json
-    file has all of them.
+    same aggregates are estimated together, so that they agree but for the rows whose group is not among the keys. So
+    are the counts of several ranges of one column, such as ages. The comment before a statement is its name. With
+    --output tables.csv each has a file, such as tables-NAME.csv; a .json file has all of them.
 
     \b
     Examples:

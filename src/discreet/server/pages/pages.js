@@ -69,7 +69,8 @@ if (editor) {
       list.append(one);
     });
     list.hidden = !found.length;
-    told.textContent = found.length ? `${found.length} completions` : "";
+    list.style.top = `${editor.offsetTop + editor.offsetHeight}px`;
+    told.textContent = found.length ? `${found.length} completion${found.length === 1 ? "" : "s"}` : "";
   };
   editor.addEventListener("input", (event) => event.inputType?.startsWith("insertFromPaste") ? close() : open(2));
   editor.addEventListener("blur", close);

@@ -119,7 +119,7 @@ def _wanted(cause: str, rule: ColumnPolicy) -> str:
         if re.search("a text|a boolean", cause):
             return ""
         number = type_of_values(rule.bounds, None) == "float"
-        return "integer" if number and re.search("not public|a number|an integer", cause) else ""
+        return "integer" if number and re.search("not public|a number|an integer|as one text", cause) else ""
     if "not public" in cause:
         return "integer"
     if "a text" not in cause:

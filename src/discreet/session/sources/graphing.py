@@ -229,7 +229,8 @@ def graph(
         size = len(names) if names is not None else vertices if isinstance(vertices, int) else opened.size
         if size is None or (privacy_unit == "vertex" and vertices is None):
             raise InvalidParameter(
-                "vertices is missing.", "Give their names, or a number that is no less than theirs."
+                "The vertices are missing.",
+                "Give their names, or a number that is no less than theirs: vertices=, or --vertices 1..34.",
             )
         if read_count(size, "vertices", "Give how many there are at most.") > MOST_VERTICES:
             raise InvalidParameter("There are more vertices than names of 64 bits.", "Give a smaller number.")

@@ -265,10 +265,15 @@ def least_epsilon(
         return all(errors[name] <= target for name, target in targets.items())
 
     low, high = SMALLEST, Fraction(1)
-    while not meets(high):
+    enough = meets(high)
+    while not enough:
         low, high = high, high * 8
+        try:
+            enough = high <= LARGEST and meets(high)
+        except InvalidParameter:  # noise of so small a scale cannot be drawn
+            raise _beyond(group_rows) from None
         if high > LARGEST:
-            raise InvalidParameter("No epsilon gives so small an error.", "Allow a larger error.")
+            raise _beyond(group_rows)
     for _ in range(40):
         if high <= low * Fraction(1001, 1000):
             break
@@ -277,6 +282,14 @@ def least_epsilon(
             break
         low, high = (low, middle) if meets(middle) else (middle, high)
     return round_up(high)
+
+
+def _beyond(group_rows: int) -> InvalidParameter:
+    return InvalidParameter(
+        "No epsilon gives so small an error.",
+        f"Allow a larger error. That of a quantile, a ratio or an average is of groups of {group_rows:,} rows here; "
+        "a preview takes another group_rows (--group-rows).",
+    )
 
 
 def targets_of(within: Mapping[str, object]) -> dict[str, float]:

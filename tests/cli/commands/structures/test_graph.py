@@ -102,3 +102,8 @@ def test_another_unit_on_the_same_ledger_is_refused_with_the_option_that_names_a
 def test_bad_usage(club: str, run: Run, wrong: tuple[str, ...]) -> None:
     assert run("graph", club, "--count", "edges", "-e", "1", *wrong).exit_code == 2
     assert run("graph", "none.csv", "--count", "edges", "-e", "1", *GIVEN).exit_code == 2
+
+
+def test_missing_vertices_name_their_option(club: str, run: Run) -> None:
+    refused = run("graph", club, "--count", "edges", "-e", "1", "--budget", "1")
+    assert (refused.exit_code, "--vertices 1..34" in refused.stderr) == (2, True)

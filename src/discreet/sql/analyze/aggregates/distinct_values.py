@@ -20,6 +20,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.expression import Expression
+from discreet.sql.functions.names import TYPE_WORDS
 
 _PIECE = "CASE WHEN _x IS NULL THEN 'n' ELSE concat('v', length(CAST(_x AS VARCHAR)), ':', CAST(_x AS VARCHAR)) END"
 MOST_VALUES = 8
@@ -53,8 +54,8 @@ def as_one_text(node: exp.Tuple, binder: Binder) -> Expression:
         if kind in (Type.FLOAT, Type.TIMESTAMP):
             x = value.sql("duckdb")
             fix = f"round({x} * 100) // 1" if kind is Type.FLOAT else f"strftime({x}, '%Y-%m-%d %H:%M:%S')"
-            raise binder.refuse(value, "Engines write such a value as text in different ways.",
-                                f"Write {fix} in its place.")  # fmt: skip
+            raise binder.refuse(value, "Several values are compared as one text, and engines write "
+                                f"{TYPE_WORDS[kind]} in different ways.", f"Write {fix} in its place.")  # fmt: skip
         piece = sqlglot.parse_one(_PIECE, read="duckdb")
         for column in list(piece.find_all(exp.Column)):
             column.replace(exp.paren(value.copy()))
