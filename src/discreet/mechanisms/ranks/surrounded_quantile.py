@@ -32,7 +32,8 @@ a row more is one more.
 Law. A number is proposed as `ranks.quantile` draws it, an outcome by weight, and it is taken with the probability
 e^(-(its distance - that of x)/scale), if that is the farther one: accepted proposals have the law above, and no
 probability is rounded. About one proposal in 30 to 10,000 is taken, fewer the finer the grid is for the values; `TRIES`
-are made at a time. How many times depends on the data, as does the time of an engine.
+are made at a time. Where none is, the quantile may lie in a heap, whose narrow ends weigh little: then proposals are
+made as `likely_leaf` says, with the same law. How many times depends on the data, as does the time of an engine.
 
 G beyond M and `REACH` scales counts as so much, which changes no bound of the proof and hardly any probability
 (e^-48): so rows far from a quantile may be counted together.
@@ -50,8 +51,9 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.mechanisms.ranks import quantile
+from discreet.mechanisms.ranks.likely_leaf import LikelyLeaf
 from discreet.mechanisms.ranks.quantile import ExponentialQuantile
-from discreet.mechanisms.ranks.rank_candidates import Parts, rows_before
+from discreet.mechanisms.ranks.rank_candidates import Candidates, Parts, rows_before
 from discreet.mechanisms.ranks.sparse_counts import MOST, SparseCounts
 from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.weighted_choice import uniform_below, weighted_choices
@@ -132,36 +134,57 @@ class SurroundedQuantile(ExponentialQuantile):
             cut: whether numbers are drawn among the places of leaves, as to split a part.
         """
         out = Surrounded(*(np.zeros(len(parts.group), np.int64) for _ in range(4)))
-        left = np.arange(len(parts.group))
+        every = np.arange(len(parts.group))
+        groups = [every[at : at + AT_ONCE // FEWEST] for at in range(0, len(every), AT_ONCE // FEWEST)]
+        left = np.concatenate(
+            [every[:0], *(self._round(counts, parts, one, cut, out, False) for one in groups)]
+        )
         while left.size:
-            tries = int(min(TRIES, max(FEWEST, AT_ONCE // left.size)))
-            some = left[: AT_ONCE // FEWEST]
-            part = np.repeat(np.arange(len(some)), tries)
-            here = parts[some]
-            leaf, before, off, taken = self.propose(counts, here, tries, cut)
-            outcome = np.searchsorted(
-                np.cumsum(self.weights), uniform_below(0 * part + int(self.weights.sum())), "right"
-            )
-            low, high, beside, light = self.beside(counts, here[part], leaf, outcome)
-            taken &= beside < NEVER
-            taken &= bernoulli_exp(np.clip(beside - off, 0, self._most), scale=self._scale)
-            # A light outcome weighs one, however heavy its radius is.
-            taken &= ~light | (uniform_below(self.weights[outcome]) == 0)
-            first = taken.reshape(len(some), tries).argmax(axis=1) + tries * np.arange(len(some))
-            done = taken[first]
-            to, of = some[done], first[done]
-            out.leaf[to], out.before[to], out.low[to], out.high[to] = leaf[of], before[of], low[of], high[of]
-            left = np.setdiff1d(left, to, assume_unique=True)
+            some = left[: AT_ONCE // len(self.weights)]
+            left = np.concatenate([left[len(some) :], self._round(counts, parts, some, cut, out, True)])
         return out
 
-    def propose(
-        self, counts: SparseCounts, parts: Parts, tries: int, cut: bool
-    ) -> tuple[Integers, Integers, Integers, Bools]:
-        """Numbers for each part: leaf, rows before its place, distance, and whether it is one; (parts * tries,)."""
+    def _round(
+        self, counts: SparseCounts, parts: Parts, some: Integers, cut: bool, out: Surrounded, again: bool
+    ) -> Integers:
+        """Make proposals for some parts, by `likely_leaf` once some were made; those of which none is taken."""
+        tries = int(min(TRIES, max(FEWEST, AT_ONCE // len(some))))
+        part, here = np.repeat(np.arange(len(some)), tries), parts[some]
+        likely = LikelyLeaf.of(self, counts, here, cut) if again else None
+        leaf, before, off, taken, own = self.propose(counts, here, tries, cut, likely)
+        outcome = np.searchsorted(
+            np.cumsum(self.weights), uniform_below(0 * part + int(self.weights.sum())), "right"
+        )
+        if likely is not None:
+            outcome[own], kept = likely.outcomes(part[own])
+        low, high, beside, light = self.beside(counts, here[part], leaf, outcome)
+        # A light outcome weighs one, however heavy its radius is.
+        good = bernoulli_exp(np.clip(beside - off, 0, self.most), scale=self._scale)
+        good &= ~light | (uniform_below(self.weights[outcome]) == 0)
+        if likely is not None:
+            good[own] = kept
+        taken &= good & (beside < NEVER)
+        first = taken.reshape(len(some), tries).argmax(axis=1) + tries * np.arange(len(some))
+        done = taken[first]
+        to, of = some[done], first[done]
+        out.leaf[to], out.before[to], out.low[to], out.high[to] = leaf[of], before[of], low[of], high[of]
+        return np.asarray(some[~done])
+
+    def choices(self, counts: SparseCounts, parts: Parts, cut: bool) -> tuple[Candidates, Integers, Integers]:
+        """The candidates of each part, their weights and their distances."""
         margin = np.zeros(len(parts.group), np.int64)
         some = self.candidates(counts, parts, margin)
         some = some.places() if cut else some
-        weights, gaps = self.odds(some, margin)
+        return some, *self.odds(some, margin)
+
+    def propose(
+        self, counts: SparseCounts, parts: Parts, tries: int, cut: bool, likely: LikelyLeaf | None = None
+    ) -> tuple[Integers, Integers, Integers, Bools, Bools]:
+        """Numbers for each part: leaf, rows before its place, distance, whether it is one, whether the likely leaf."""
+        if likely is None:
+            some, weights, gaps = self.choices(counts, parts, cut)
+        else:
+            some, weights, gaps = likely.candidates, likely.weights, likely.gaps
         chosen = weighted_choices(weights, gaps, some.starts, self._scale, tries)
         start, stop = some.start[chosen], some.stop[chosen]
         leaf = self.measure.leaf(start, stop, uniform_below(self.measure.of(start, stop)))
@@ -172,7 +195,12 @@ class SurroundedQuantile(ExponentialQuantile):
             rows, farther = self._far(counts, here, leaf[far], 0 * far, cut)
             taken[far] = bernoulli_exp(farther - off[far], scale=self._scale)
             before[far], off[far] = rows, farther
-        return leaf, before, off, taken
+        own = (
+            np.zeros(len(chosen), np.bool_)
+            if likely is None
+            else likely.candidate[some.part[chosen]] == chosen
+        )
+        return leaf, before, off, taken, own
 
     def beside(
         self, counts: SparseCounts, parts: Parts, leaf: Integers, outcome: Integers
@@ -193,7 +221,7 @@ class SurroundedQuantile(ExponentialQuantile):
         low_bound = np.where(kind == BOTH, clipped_low, kind == UPPER)
         high_bound = np.where(kind == BOTH, clipped_high, kind == LOWER)
         below, above = self._below(counts, parts, leaf - radius), self._above(counts, parts, leaf + radius)
-        sure, most = self.sure, self._most
+        sure, most = self.sure, self.most
         held = np.minimum(np.where(low_bound, most, below), np.where(high_bound, most, above))
         below, above = (
             self._below(counts, parts, leaf - narrower),
@@ -221,14 +249,14 @@ class SurroundedQuantile(ExponentialQuantile):
         return np.asarray(self.radii[np.searchsorted(self.radii, leaves, "right") - 1])
 
     @property
-    def _most(self) -> int:
+    def most(self) -> int:
         """So many rows, times the denominator of q, stand for all that are more."""
         return min(math.ceil(quantile.REACH * self._scale) + self.sure, NEVER // 4)
 
     @property
     def reach(self) -> int:
         """How many rows from the rank that is wanted leaves are told apart."""
-        return min(math.ceil(Fraction(self._most, self.q.denominator)), MOST)
+        return min(math.ceil(Fraction(self.most, self.q.denominator)), MOST)
 
     def _below(self, counts: SparseCounts, parts: Parts, leaf: Integers) -> Integers:
         """By how much the quantile is above the rows before a leaf."""
@@ -240,4 +268,4 @@ class SurroundedQuantile(ExponentialQuantile):
 
     def _clipped(self, parts: Parts, rows: Integers, sign: int) -> Integers:
         over = self.q.numerator * parts.rows - self.q.denominator * rows
-        return np.asarray(np.clip(sign * over, -self._most, self._most))
+        return np.asarray(np.clip(sign * over, -self.most, self.most))
