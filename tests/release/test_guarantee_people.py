@@ -10,8 +10,11 @@ import pytest
 from tests.consenting import PEOPLE, SHARES, VISITS, declared
 
 import discreet as dp
+from discreet.accounting.events import Released
 from discreet.errors import PolicyError
+from discreet.ledger import Account, Loss, open_ledger
 from discreet.release.guarantee import Guarantee
+from discreet.session.budget import DATA_SET
 
 PLAIN = {name: table.model_copy(update={"personal": None}) for name, table in declared().tables.items()}
 
@@ -63,6 +66,17 @@ def test_a_ledger_without_classes_gets_none_later(tmp_path: Path) -> None:
         ask(session)
     with pytest.raises(PolicyError, match="class careful"):
         opened(tmp_path)
+
+
+def test_a_ledger_that_does_not_say_what_it_cost_gets_no_classes(tmp_path: Path) -> None:
+    """Charges without a guarantee, as an old version or another program writes them, cost every class everything."""
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        whole = Account(DATA_SET, Loss(1000))
+        ledger.charge("a question", Released(5, neighbours="add_remove"), [whole])
+    with pytest.raises(PolicyError, match="class careful"):
+        opened(tmp_path)
+    with opened(tmp_path, plain=True) as session:
+        assert session.budget.spent == 5
 
 
 def test_a_class_that_went_comes_back_with_what_it_lost(tmp_path: Path) -> None:
