@@ -43,6 +43,7 @@ def test_an_answer_depends_on_the_shares() -> None:
         ({"a": 0.5}, "No class has the share 1"),
         ({f"c{at}": 1 for at in range(17)}, "more than 16"),
         ({"a\n": 1}, "not shown"),
+        ({"1": 0.1, 1: 1}, "two shares"),
         ({"a": "much"}, "a"),
         (3, "names no class"),
     ],

@@ -10,8 +10,11 @@ import pytest
 from tests.consenting import PEOPLE, SHARES, VISITS, declared
 
 import discreet as dp
+from discreet.accounting.events import Released
 from discreet.errors import PolicyError
+from discreet.ledger import Account, Loss, open_ledger
 from discreet.release.guarantee import Guarantee
+from discreet.session.budget import DATA_SET
 
 PLAIN = {name: table.model_copy(update={"personal": None}) for name, table in declared().tables.items()}
 
@@ -43,7 +46,6 @@ def ask(session: dp.Session, number: int = 0) -> None:
         ({"shares": {"normal": "1/2", "open": 1}}, True),
         ({"shares": {**SHARES, "shy": "1/100"}}, True),
         ({"shares": {**SHARES, "careful": "0.05"}}, False),
-        ({"column": "told"}, False),
     ],
 )
 def test_a_share_may_rise_and_not_fall(tmp_path: Path, now: dict[str, Any], allowed: bool) -> None:
@@ -61,8 +63,29 @@ def test_a_share_may_rise_and_not_fall(tmp_path: Path, now: dict[str, Any], allo
 def test_a_ledger_without_classes_gets_none_later(tmp_path: Path) -> None:
     with opened(tmp_path, plain=True) as session:
         ask(session)
-    with pytest.raises(PolicyError, match="class careful"):
+    with pytest.raises(PolicyError, match="without the classes"):
         opened(tmp_path)
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_another_column_names_no_classes_even_where_all_allow_everything(tmp_path: Path, plain: bool) -> None:
+    """One class with share 1 would be a stepping stone: careful people of that column lost 1 and would have 0.1."""
+    with opened(tmp_path, plain=plain) as session:
+        ask(session)
+    for shares in (SHARES, {"open": 1}):
+        with pytest.raises(PolicyError, match="without the classes"):
+            opened(tmp_path, shares, column="told")
+
+
+def test_a_ledger_that_does_not_say_what_it_cost_gets_no_classes(tmp_path: Path) -> None:
+    """Charges without a guarantee, as an old version or another program writes them, cost every class everything."""
+    with open_ledger(tmp_path / "ledger.db") as ledger:
+        whole = Account(DATA_SET, Loss(1000))
+        ledger.charge("a question", Released(5, neighbours="add_remove"), [whole])
+    with pytest.raises(PolicyError, match="without the classes"):
+        opened(tmp_path)
+    with opened(tmp_path, plain=True) as session:
+        assert session.budget.spent == 5
 
 
 def test_a_class_that_went_comes_back_with_what_it_lost(tmp_path: Path) -> None:

@@ -33,6 +33,10 @@ def _shares(value: object) -> dict[str, Fraction]:
     if len(value) > MOST_CLASSES:
         raise wrong(f"There are more than {MOST_CLASSES} classes.", "Put classes of like epsilons together.")
     found = {str(name): values.number(share) for name, share in value.items()}
+    if len(found) < len(value):
+        raise wrong(
+            "A class has two shares.", "Name each class once: the number 1 and the text 1 are one class."
+        )
     for name, share in found.items():
         if not LEAST <= share <= 1:
             raise wrong(

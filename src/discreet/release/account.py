@@ -134,7 +134,11 @@ class DataAccount:
 
     def _times(self, last: Entry | None) -> int:
         """How many times the loss charged up to an entry counts now."""
-        times = self._guarantee.times(_said(last), self._exact)
+        before = _said(last)
+        if before is None and self.shares and self._ledger.spent(self._account).epsilon:
+            # Nobody said what the charges so far cost each class, so they cost all of them everything.
+            before = Guarantee(self.neighbours, {}, {})
+        times = self._guarantee.times(before, self._exact)
         if times > 1 and self._account.rule != "pure":
             raise cannot_reprice(times, f"the accountant {self._account.rule}")
         if times > 1 and self._ledger.spent(self._account).delta:

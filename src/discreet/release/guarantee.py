@@ -178,14 +178,24 @@ class Guarantee:
 
     def _see_shares(self, before: Guarantee) -> None:
         """See that no class of people lost more by the charges so far than its share of them."""
-        same = before.classes == self.classes
+        fix = (
+            "Restore the earlier declaration; or keep that ledger as a record, name a new one with "
+            'ledger = "…", and grant it only the loss that each class can still bear.'
+        )
+        if self.shares and before.classes != self.classes:
+            # So it is where all shares are 1, too: a class that is declared next would seem to have lost nothing.
+            raise PolicyError(
+                "The questions so far were charged without the classes of people that the policy now declares, so "
+                "that nothing tells what each class lost.",
+                fix,
+                key="personal",
+            )
         for name, share in self.shares.items():
-            if (before.shares.get(name, Fraction(0)) if same else 1) > share:
+            if before.shares.get(name, Fraction(0)) > share:
                 raise PolicyError(
                     f"The questions so far cost the people of the class {name} more than the part of epsilon that the "
                     "policy now gives them.",
-                    "Restore the earlier declaration; or keep that ledger as a record, name a new one with "
-                    'ledger = "…", and grant it only the loss that each class can still bear.',
+                    fix,
                     key="personal",
                 )
 

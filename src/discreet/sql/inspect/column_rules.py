@@ -34,6 +34,9 @@ def rule(table: PrivateTable, column: PrivateColumn, policy: Policy) -> str:
             where = f"the public table {mine.keys.table}.{mine.keys.column}"
         plural = "s" * (len(span.domain) != 1)
         found.append(f"{len(span.domain):,} key{plural} from {where}: {values(span.domain)}")
+    personal = policy.tables[table.name].personal
+    if personal is not None and personal.column.lower() == column.name.lower():
+        found.append(f"names the classes of people: {', '.join(personal.shares)}")
     if found:
         return "; ".join(found)
     if kind is Type.BOOLEAN:

@@ -49,3 +49,22 @@ def test_invented_people_are_of_all_classes() -> None:
     mock = protected().mock(rows=400)
     found = mock.sql("SELECT consent, COUNT(*) AS n FROM people GROUP BY consent", 50).to_dict()
     assert len(found["n"]) == 3
+
+
+def test_an_answer_says_which_rows_of_people_with_several_classes_are_left_out() -> None:
+    session, said = protected(), "names another class than that of their person"
+    for sql in ("SELECT consent, COUNT(*) AS n FROM people GROUP BY consent",
+                "SELECT COUNT(*) AS n FROM people WHERE consent = 'open'"):  # fmt: skip
+        assert said in str(session.sql(sql, 1).card())
+    for sql in (
+        "SELECT COUNT(*) AS n FROM people",
+        "SELECT MEDIAN(age) AS m FROM people WHERE consent = 'open'",
+    ):
+        assert said not in str(session.sql(sql, 1).card())
+
+
+def test_a_description_says_which_column_names_the_classes() -> None:
+    found = protected().sql("DESCRIBE people").to_dict()
+    told = dict(zip(found["column_name"], found["declared"], strict=True))
+    assert told["consent"] == "names the classes of people: careful, normal, open"
+    assert told["age"] == "clamped to 0 … 100"

@@ -7,8 +7,9 @@ most (1 + q (e^t - 1)) Q = e^(r t) Q; and as P >= e^-t Q it is at least (1 - q (
 (1 - q (1 - e^-t))(1 + q (e^t - 1)) = 1 + q (1 - q)(e^t + e^-t - 2) >= 1. So the person has r t by any release.
 
 The coin of a person is a hash of the unit under a key of 256 secret bits, which is drawn when the release is computed,
-used for one measure, and kept nowhere: no two measures share a coin, and nobody learns who was kept. A replay is made
-of the released integers alone. The hash is SHA-256, taken for a pseudorandom function, as AES is for the noise.
+used for one measure, and written down nowhere: no two measures share a coin, and nobody learns who was kept. An engine
+may have it in memory until the session ends, beside the data. A replay is made of the released integers alone. The hash
+is SHA-256, taken for a pseudorandom function, as AES is for the noise.
 """
 
 from __future__ import annotations

@@ -45,6 +45,10 @@ def notes_of_people(plan: QueryPlan) -> list[str]:
     people = known[0].people
     named = f"{people.classes.table.name}.{people.classes.column}"
     notes = [f"people whom {named} puts into no class that is declared, who are not counted"]
+    if people.classes.table.unit is not None and any(map(_told_apart, known)):
+        notes.append(
+            f"rows where {named} names another class than that of their person, which are not counted"
+        )
     return notes + [
         f"how people who are kept differ from the others: a quantile is of a sample with {often} of the people"
         for often in sorted(_samples(known))
@@ -64,6 +68,16 @@ def noise_of_class(release: PlannedRelease, index: int) -> list[str]:
         + ("" if may else "; no row of them counts here")
         for name, own, may in pairs
     ]
+
+
+def _told_apart(release: PlannedRelease) -> bool:
+    """Whether a number is made of the people of some classes only, because the question names classes."""
+    people = release.people
+    return people is not None and any(
+        people.key is not None or not all(may)
+        for index, may in enumerate(people.possible)
+        if index not in people.sampled
+    )
 
 
 def _samples(releases: list[PlannedRelease]) -> set[str]:
