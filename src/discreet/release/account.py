@@ -136,7 +136,7 @@ class DataAccount:
         """How many times the loss charged up to an entry counts now."""
         before = _said(last)
         if before is None and self.shares and self._ledger.spent(self._account).epsilon:
-            # Nobody said what the charges so far cost each class, so they cost all of them everything.
+            # Nobody said the cost of the charges so far to each class, so all of them lost everything.
             before = Guarantee(self.neighbours, {}, {})
         times = self._guarantee.times(before, self._exact)
         if times > 1 and self._account.rule != "pure":

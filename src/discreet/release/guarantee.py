@@ -186,7 +186,7 @@ class Guarantee:
             # So it is where all shares are 1, too: a class that is declared next would seem to have lost nothing.
             raise PolicyError(
                 "The questions so far were charged without the classes of people that the policy now declares, so "
-                "that nothing tells what each class lost.",
+                "that nothing tells the loss of each class.",
                 fix,
                 key="personal",
             )

@@ -39,7 +39,7 @@ _WIDE: Final = 1 << 61
 
 @dataclass(frozen=True)
 class LikelyLeaf:
-    """The likeliest leaf of each part, and what is proposed with it.
+    """The likeliest leaf of each part, and the proposals with it.
 
     Attributes:
         candidates: of all parts.
