@@ -87,8 +87,8 @@ def law(
     def split(mine: Any, _: Any, parts: Parts) -> Any:
         return taken(mine, parts, 0, 0, cut=True)[:2]
 
-    def surround(mine: Any, _: Any, parts: Parts, *, cut: bool = False) -> Any:
-        return Surrounded(*taken(mine, parts, 0, 0, cut=cut))
+    def surround(mine: Any, _: Any, parts: Parts) -> Any:
+        return Surrounded(*taken(mine, parts, 0, 0, cut=False))
 
     with pytest.MonkeyPatch.context() as patch:
         for kind in (ExponentialQuantile, FlippedQuantile):

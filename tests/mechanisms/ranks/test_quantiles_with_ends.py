@@ -126,7 +126,7 @@ def test_a_row_lies_on_one_side_of_a_place() -> None:
 
 @pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
 @pytest.mark.parametrize("rows", [1, 5])
-def test_the_draws_of_a_level_add_up_to_its_share(
+def test_draws_with_intervals_have_equal_shares_of_epsilon(
     monkeypatch: pytest.MonkeyPatch, neighbours: str, rows: int
 ) -> None:
     spent: list[ExponentialQuantile] = []
@@ -140,9 +140,9 @@ def test_the_draws_of_a_level_add_up_to_its_share(
     mechanism = QuantilesWithEnds("1/3", [0.9, 0.1, 0.5], MEASURE, rows, neighbours)  # type: ignore[arg-type]
     assert mechanism.release(counts((1, 2, 0, 1), (0, 0, 0, 0))).shape == (2, 9)
     factor = rows if neighbours == "add_remove" else 2 * rows
-    assert [one.q for one in spent] == [Fraction(1, 2), Fraction(1, 5), Fraction(4, 5)]
+    assert [one.q for one in spent] == [Fraction(1, 10), Fraction(1, 2), Fraction(9, 10)]
     assert [one.moves for one in spent] == [factor * max(q, 1 - q) for q in (one.q for one in spent)]
-    assert {one.epsilon for one in spent} == {mechanism.epsilon / 2} == {mechanism.level}
+    assert {one.epsilon for one in spent} == {mechanism.epsilon / 3} == {mechanism.level}
 
 
 def test_ends_are_beside_the_number() -> None:
@@ -210,9 +210,9 @@ def test_the_order_of_many_quantiles_is_looked_up_once(monkeypatch: pytest.Monke
     """To find it by all quantiles takes as long as there are some: 500 of them took half a minute."""
     found: list[int] = []
 
-    def counted(quantiles: tuple[Fraction, ...]) -> Any:
+    def counted(quantiles: tuple[Fraction, ...], apart: bool) -> Any:
         found.append(len(quantiles))
-        return steps(quantiles)
+        return steps(quantiles, apart)
 
     monkeypatch.setattr(quantiles_with_ends, "steps", counted)
     made = QuantilesWithEnds(1, [Fraction(k, 101) for k in range(1, 101)], LeafMeasure.over(1000))

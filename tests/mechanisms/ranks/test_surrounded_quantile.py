@@ -169,7 +169,7 @@ def test_several_proposals_of_a_group_have_its_law() -> None:
     made = ExponentialQuantile(3, HALF, MEASURE)
     both = counts((1, 2, 0, 3), (4, 0, 0, 1))
     leaf, _, off, taken, _ = SurroundedQuantile(3, HALF, MEASURE).propose(
-        both, Parts.whole(both, LEAVES), 60_000, cut=False
+        both, Parts.whole(both, LEAVES), 60_000
     )
     assert taken.all()
     for group in range(2):

@@ -64,9 +64,9 @@ class LikelyLeaf:
     scale: Fraction
 
     @classmethod
-    def of(cls, mechanism: SurroundedQuantile, counts: SparseCounts, parts: Parts, cut: bool) -> LikelyLeaf:
+    def of(cls, mechanism: SurroundedQuantile, counts: SparseCounts, parts: Parts) -> LikelyLeaf:
         """Find them: those of the greatest weight times e^(-distance/scale), where they are one leaf."""
-        some, weights, gaps = mechanism.choices(counts, parts, cut)
+        some, weights, gaps = mechanism.choices(counts, parts)
         scale, whole, size = mechanism.scale * mechanism.q.denominator, mechanism.weights, len(parts.group)
         with np.errstate(divide="ignore"):
             order = np.lexsort((np.log(weights) - gaps / float(scale), some.part))

@@ -4,6 +4,9 @@ The middle quantile splits the rows into two parts, of which a row lies in one; 
 with the same share of epsilon, and so on (Kaplan, Schnapp and Stemmer 2022). So k quantiles share epsilon among
 log2(k + 1) levels, rounded up, instead of k draws. The error of a quantile has two parts: that of its own draw, and a
 share in the errors of the two quantiles between which it lies.
+
+With intervals each quantile is drawn of all rows by itself, with an equal share: where a part is split within a heap of
+equal values, the ends of no place would be sure.
 """
 
 from __future__ import annotations
@@ -43,14 +46,20 @@ class Step:
 
 
 @lru_cache(maxsize=256)
-def steps(quantiles: tuple[Fraction, ...]) -> tuple[Step, ...]:
+def steps(quantiles: tuple[Fraction, ...], apart: bool = False) -> tuple[Step, ...]:
     """The draws of some quantiles, parts before those that they are split into.
+
+    Args:
+        quantiles: which.
+        apart: whether each is drawn of all rows.
 
     Example:
         >>> [str(one.part) for one in steps((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)))]
         ['1/2', '1/2', '1/2']
     """
     wanted = sorted(set(quantiles))
+    if apart:
+        return tuple(Step(q, q.limit_denominator(FINEST), None, None, 0, False) for q in wanted)
     out: list[Step] = []
     parts: list[tuple[int, int, int]] = [(0, len(wanted), 0)]
     for first, last, level in parts:
@@ -72,18 +81,18 @@ def steps(quantiles: tuple[Fraction, ...]) -> tuple[Step, ...]:
     return tuple(out)
 
 
-def depth(quantiles: tuple[Fraction, ...]) -> int:
-    """How many levels share epsilon."""
-    return 1 + max(one.level for one in steps(quantiles))
+def depth(quantiles: tuple[Fraction, ...], apart: bool = False) -> int:
+    """How many levels share epsilon, or draws where each is drawn of all rows."""
+    return len(set(quantiles)) if apart else 1 + max(one.level for one in steps(quantiles))
 
 
 @lru_cache(maxsize=256)
-def deviations(quantiles: tuple[Fraction, ...]) -> dict[Fraction, float]:
+def deviations(quantiles: tuple[Fraction, ...], apart: bool = False) -> dict[Fraction, float]:
     """The standard deviation of the rank of each where values lie densely, with all of epsilon at scale rows 1.
 
     A draw of its own has sqrt(2) scales, and a quantile inherits from its neighbours as it lies between them.
     """
-    draws, levels = steps(quantiles), depth(quantiles)
+    draws, levels = steps(quantiles, apart), depth(quantiles, apart)
     errors: dict[Fraction, npt.NDArray[np.float64]] = {}
     for at, one in enumerate(draws):
         error = np.zeros(len(draws))

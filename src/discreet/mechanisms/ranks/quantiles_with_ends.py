@@ -1,12 +1,13 @@
-"""Quantiles with the ends of their intervals, drawn by the exponential mechanism on ranks, part by part.
+"""Quantiles, part by part or with the ends of their intervals, drawn by the exponential mechanism on ranks.
 
 Quantiles are drawn in the order of `quantile_order`: each level of parts has the same share of epsilon, and a quantile
 is drawn from the rows of its part alone. The place of a quantile on which others depend is drawn among the places of
 `rank_candidates`, so that many equal values are split where their rank says.
 
 A number chosen by rank does not tell how far it errs: that depends on where the values lie. With intervals, each
-quantile is drawn together with the ends of its interval, as `ranks.surrounded_quantile` says, and all of its share goes
-into this one draw. A bound of a part stands for the same end of the quantile at which the part begins or stops.
+quantile is drawn of all rows together with the ends of its interval, as `ranks.surrounded_quantile` says, with an equal
+share of epsilon. Part by part their ends would be useless in a heap of equal values, where many rows lie between two
+places of one leaf, and the draws slow.
 
 Proof. Each draw is private by `quantile` or `surrounded_quantile`, once the earlier draws are known, and levels add up
 (adaptive composition: Dwork and Roth 2014, theorem 3.14). The parts of a level are fixed by the places drawn before: a
@@ -127,7 +128,7 @@ class QuantilesWithEnds(PureLoss):
     @cached_property
     def level(self) -> Fraction:
         """The share of epsilon of each level of parts."""
-        return self.epsilon / depth(self.quantiles)
+        return self.epsilon / depth(self.quantiles, self.ends)
 
     def moves(self, q: Fraction) -> Fraction:
         """By how much one neighbour step moves the distances from a quantile, summed over all groups and parts."""
@@ -160,11 +161,11 @@ class QuantilesWithEnds(PureLoss):
     # Each of many quantiles asks for these, and to look them up by all quantiles takes as long as there are some.
     @cached_property
     def _steps(self) -> dict[Fraction, Step]:
-        return {one.whole: one for one in steps(self.quantiles)}
+        return {one.whole: one for one in steps(self.quantiles, self.ends)}
 
     @cached_property
     def _deviations(self) -> dict[Fraction, float]:
-        return deviations(self.quantiles)
+        return deviations(self.quantiles, self.ends)
 
     def half_width(self, confidence: Number = LEVEL) -> float:
         """By how many rows an end lies from its quantile, about, where values lie densely; of the widest of them.
@@ -198,7 +199,7 @@ class QuantilesWithEnds(PureLoss):
         whole = Parts.whole(counts, self.measure.leaves)
         drawn: dict[Fraction | None, tuple[Integers, Integers, Integers]] = {}
         rows: dict[Fraction | None, Integers] = {}  # before each place where others are split; secret
-        for one in steps(self.quantiles):
+        for one in steps(self.quantiles, self.ends):
             parts = Parts(
                 whole.group,
                 whole.low if one.below is None else drawn[one.below][0],
@@ -208,8 +209,8 @@ class QuantilesWithEnds(PureLoss):
             )
             number = self.number(one.whole)
             if isinstance(number, SurroundedQuantile):
-                all_ = number.surround(counts, parts, cut=one.splits)
-                leaf, before, low, high = all_.leaf, all_.before, all_.low, all_.high
+                found = number.surround(counts, parts)
+                leaf, low, high = found.leaf, found.low, found.high
             elif one.splits:
                 leaf, before = number.split(counts, parts)
                 low = high = leaf
@@ -217,11 +218,6 @@ class QuantilesWithEnds(PureLoss):
                 leaf = low = high = before = number.choose(counts, parts, 0 * whole.group)
             if one.splits:
                 rows[one.whole] = parts.first + before
-            # A bound of the part is where the interval beside it begins, or stops.
-            if one.below is not None:
-                low = np.where(low < 0, drawn[one.below][1], low)
-            if one.above is not None:
-                high = np.where(high == self.measure.leaves, drawn[one.above][2], high)
             drawn[one.whole] = leaf, low, high
         columns = [column for q in self.quantiles for column in drawn[q][: self.each]]
         return np.stack(columns, axis=1)

@@ -125,33 +125,30 @@ class SurroundedQuantile(ExponentialQuantile):
         """The weight of each outcome by kind and radius: int64 array (3 k,)."""
         return np.tile(1 << np.arange(len(self.radii)) // STEPS, 3)
 
-    def surround(self, counts: SparseCounts, parts: Parts, *, cut: bool = False) -> Surrounded:
+    def surround(self, counts: SparseCounts, parts: Parts) -> Surrounded:
         """Draw for parts of groups.
 
         Args:
             counts: of all groups.
             parts: of these groups.
-            cut: whether numbers are drawn among the places of leaves, as to split a part.
         """
         out = Surrounded(*(np.zeros(len(parts.group), np.int64) for _ in range(4)))
         every = np.arange(len(parts.group))
         groups = [every[at : at + AT_ONCE // FEWEST] for at in range(0, len(every), AT_ONCE // FEWEST)]
-        left = np.concatenate(
-            [every[:0], *(self._round(counts, parts, one, cut, out, False) for one in groups)]
-        )
+        left = np.concatenate([every[:0], *(self._round(counts, parts, one, out, False) for one in groups)])
         while left.size:
             some = left[: AT_ONCE // len(self.weights)]
-            left = np.concatenate([left[len(some) :], self._round(counts, parts, some, cut, out, True)])
+            left = np.concatenate([left[len(some) :], self._round(counts, parts, some, out, True)])
         return out
 
     def _round(
-        self, counts: SparseCounts, parts: Parts, some: Integers, cut: bool, out: Surrounded, again: bool
+        self, counts: SparseCounts, parts: Parts, some: Integers, out: Surrounded, again: bool
     ) -> Integers:
         """Make proposals for some parts, by `likely_leaf` once some were made; those of which none is taken."""
         tries = int(min(TRIES, max(FEWEST, AT_ONCE // len(some))))
         part, here = np.repeat(np.arange(len(some)), tries), parts[some]
-        likely = LikelyLeaf.of(self, counts, here, cut) if again else None
-        leaf, before, off, taken, own = self.propose(counts, here, tries, cut, likely)
+        likely = LikelyLeaf.of(self, counts, here) if again else None
+        leaf, before, off, taken, own = self.propose(counts, here, tries, likely)
         outcome = np.searchsorted(
             np.cumsum(self.weights), uniform_below(0 * part + int(self.weights.sum())), "right"
         )
@@ -170,19 +167,18 @@ class SurroundedQuantile(ExponentialQuantile):
         out.leaf[to], out.before[to], out.low[to], out.high[to] = leaf[of], before[of], low[of], high[of]
         return np.asarray(some[~done])
 
-    def choices(self, counts: SparseCounts, parts: Parts, cut: bool) -> tuple[Candidates, Integers, Integers]:
+    def choices(self, counts: SparseCounts, parts: Parts) -> tuple[Candidates, Integers, Integers]:
         """The candidates of each part, their weights and their distances."""
         margin = np.zeros(len(parts.group), np.int64)
         some = self.candidates(counts, parts, margin)
-        some = some.places() if cut else some
         return some, *self.odds(some, margin)
 
     def propose(
-        self, counts: SparseCounts, parts: Parts, tries: int, cut: bool, likely: LikelyLeaf | None = None
+        self, counts: SparseCounts, parts: Parts, tries: int, likely: LikelyLeaf | None = None
     ) -> tuple[Integers, Integers, Integers, Bools, Bools]:
         """Numbers for each part: leaf, rows before its place, distance, whether it is one, whether the likely leaf."""
         if likely is None:
-            some, weights, gaps = self.choices(counts, parts, cut)
+            some, weights, gaps = self.choices(counts, parts)
         else:
             some, weights, gaps = likely.candidates, likely.weights, likely.gaps
         chosen = weighted_choices(weights, gaps, some.starts, self._scale, tries)
@@ -192,7 +188,7 @@ class SurroundedQuantile(ExponentialQuantile):
         far = np.flatnonzero(some.far[chosen])
         if far.size:
             here = parts[some.part[chosen[far]]]
-            rows, farther = self._far(counts, here, leaf[far], 0 * far, cut)
+            rows, farther = self._far(counts, here, leaf[far], 0 * far, cut=False)
             taken[far] = bernoulli_exp(farther - off[far], scale=self._scale)
             before[far], off[far] = rows, farther
         own = (

@@ -22,12 +22,12 @@ def noise_of(mechanism: QuantilesWithEnds, one_unit: str) -> list[str]:
         f"   one row counts in one leaf, and so do the rows of one unit: {one_unit}",
         "   exponential mechanism on ranks: a leaf is e times less likely for each scale that its rank is off",
     ]
-    levels = depth(mechanism.quantiles)
-    if levels > 1:
+    levels = depth(mechanism.quantiles, mechanism.ends)
+    if levels > 1 and not mechanism.ends:
         lines.append(
             f"   {levels} levels of epsilon {show(mechanism.level)}: a quantile splits the rows for those beside it"
         )
-    for step in steps(mechanism.quantiles):
+    for step in steps(mechanism.quantiles, mechanism.ends):
         number = mechanism.number(step.whole)
         flips = ", by permute-and-flip" if isinstance(number, FlippedQuantile) else ""
         spent = "number and interval in one draw" if mechanism.ends else "the number"

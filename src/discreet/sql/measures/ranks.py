@@ -267,7 +267,7 @@ class Ranks:
 def rank_variances(quantiles: Sequence[Fraction], ends: bool) -> dict[Fraction, float]:
     """The variance of the rank of each of some quantiles where values lie densely, at sensitivity over epsilon 1."""
     times = ERROR if ends else 1.0
-    return {q: (times * off) ** 2 for q, off in deviations(tuple(quantiles)).items()}
+    return {q: (times * off) ** 2 for q, off in deviations(tuple(quantiles), ends).items()}
 
 
 def ranks_for(
