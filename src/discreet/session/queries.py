@@ -114,11 +114,13 @@ class Queries:
 
     def _planned(self, question: Question) -> QueryPlan:
         answering = question.epsilon * (1 - question.diagnose)
-        series = not question.apart and self.catalog.personal is None
+        alike = self.catalog.personal is None
+        series = not question.apart and alike
+        intervals = question.intervals and alike  # those of a sample would leave out the error of sampling
 
         def make() -> QueryPlan:
             plan = make_plan(question.text, self.catalog, answering, question.limits, question.delta, question.split,
-                             self._readings, question.intervals, self._gaussian, series)  # fmt: skip
+                             self._readings, intervals, self._gaussian, series)  # fmt: skip
             plan = self._diagnosed(plan.shaped(question.shaping), question.epsilon - answering)
             return for_people(plan, self.catalog, self.engine.dialect)
 

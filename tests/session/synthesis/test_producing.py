@@ -153,6 +153,7 @@ def test_postgresql_counts_the_same() -> None:
         connection.commit()
     declared: dict[str, Any] = {
         "privacy_unit": "who", "max_rows": 50, "bounds": {"a": (0, 2), "b": (0, 9)}, "budget": 1,
+        "ledger": ":memory:",
     }  # fmt: skip
     with dp.protect(rows, **declared) as here, dp.protect(url, table="synthetic_people", **declared) as there:
         for one, other in zip(marginals(here, 7), marginals(there, 7), strict=True):

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -28,13 +28,40 @@ from discreet.noise.weighted_choice import FINER, MOST, below, uniform_below, va
 if TYPE_CHECKING:
     from discreet.mechanisms.ranks.rank_candidates import Candidates, Parts
     from discreet.mechanisms.ranks.sparse_counts import SparseCounts
-    from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 
 Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 ROUNDED: Final = 1e-9
 """A part that floats are surely off by less."""
 _WIDE: Final = 1 << 61
+
+
+class Proposing(Protocol):
+    """The parts of `surrounded_quantile.SurroundedQuantile` that proposals are made of."""
+
+    @property
+    def scale(self) -> Fraction:
+        """Of distances in rows."""
+
+    @property
+    def q(self) -> Fraction:
+        """Which quantile."""
+
+    @property
+    def weights(self) -> Integers:
+        """Of the outcomes."""
+
+    @property
+    def most(self) -> int:
+        """The distance that stands for all that are more."""
+
+    def choices(self, counts: SparseCounts, parts: Parts) -> tuple[Candidates, Integers, Integers]:
+        """The candidates of each part, their weights and their distances."""
+
+    def beside(
+        self, counts: SparseCounts, parts: Parts, leaf: Integers, outcome: Integers
+    ) -> tuple[Integers, Integers, Integers, Bools]:
+        """Lower and upper end, distance of the ends, and whether an outcome weighs but one."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +91,7 @@ class LikelyLeaf:
     scale: Fraction
 
     @classmethod
-    def of(cls, mechanism: SurroundedQuantile, counts: SparseCounts, parts: Parts) -> LikelyLeaf:
+    def of(cls, mechanism: Proposing, counts: SparseCounts, parts: Parts) -> LikelyLeaf:
         """Find them: those of the greatest weight times e^(-distance/scale), where they are one leaf."""
         some, weights, gaps = mechanism.choices(counts, parts)
         scale, whole, size = mechanism.scale * mechanism.q.denominator, mechanism.weights, len(parts.group)

@@ -13,7 +13,7 @@ from discreet.streams.feeds.broker import address, missing, object_of, silent
 if TYPE_CHECKING:
     from discreet.streams.feeds.broker import Row
 
-_PATIENCE = 5.0
+_PATIENCE = 15.0
 
 
 class NatsLog:
@@ -71,11 +71,9 @@ class NatsLog:
         return await jet.pull_subscribe(subject, stream=self._stream, config=wanted)
 
     async def _fetch(self, most: int, wait: float) -> Any:
-        import nats.errors
-
         try:
             return await self._pulled.fetch(min(most, 4096), timeout=max(wait, 0.05))
-        except nats.errors.TimeoutError:
+        except TimeoutError:  # that of the client is one, too
             return []
 
     def _run(self, doing: Coroutine[Any, Any, Any]) -> Any:
