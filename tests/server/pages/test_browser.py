@@ -153,6 +153,7 @@ def test_a_slider_without_a_script_is_a_row_of_prices(browser: Any, running: Run
     assert page.text_content(".price") == "epsilon 0.05"
     assert not page.is_visible("#slider")
     page.click("button.strong")
+    page.wait_for_selector("tbody tr")
     assert page.locator("tbody tr").count() == 3
     assert running.call("GET", "/api/v1/datasets/hospital/budget", "ben").json["spent"] == "0.05"
 
