@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import cast
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
@@ -16,6 +17,9 @@ UNIT = math.lcm(10**18, 2**60, *range(1, 65))
 Every decimal of up to 18 places, every binary fraction down to 2^-60 and every p/q with q up to 64 is a multiple of
 1/UNIT, and so is any sum of them. UNIT has 55 decimal digits.
 """
+
+_PLAIN = 1 << 512
+"""Up to here a denominator is so small that its rational, if it is not too large, is in range."""
 
 LARGEST = 10**18
 """An epsilon beyond this is a mistake, and its digits would only bloat the ledger."""
@@ -45,7 +49,10 @@ class Loss:
     delta: Fraction = Fraction(0)
 
     def __init__(self, epsilon: Number, delta: Number = 0) -> None:
-        for name, value in (("epsilon", decimal(epsilon, "epsilon")), ("delta", decimal(delta, "delta"))):
+        for name, given in (("epsilon", epsilon), ("delta", delta)):
+            # The denominators of nearly all rationals here are small, and then nothing is left to be read.
+            known = type(given) is Fraction and given.denominator <= _PLAIN
+            value = cast(Fraction, given) if known else decimal(given, name)
             if not 0 <= value.numerator <= LARGEST * value.denominator:  # whole numbers compare sooner
                 raise InvalidParameter(f"{name} must be from 0 to 10^18.", f"Give a smaller positive {name}.")
             object.__setattr__(self, name, value)

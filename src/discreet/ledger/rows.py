@@ -232,14 +232,21 @@ class TableRows:
 
 _written: Final[dict[tuple[Row, tuple[type, ...]], Entry]] = {}
 """The entries that this process wrote last, by their fields and the types of these."""
+_posted: Final[dict[tuple[Row, tuple[type, ...]], Posting]] = {}
+"""Their postings, likewise."""
 
 
 def _remember(entry: Entry) -> None:
     """Know an entry by the fields that are written: these very fields need not be parsed and hashed again."""
-    fields = (*entry_row(entry), *chain.from_iterable(posting_rows(entry)))
+    lines = posting_rows(entry)
+    fields = (*entry_row(entry), *chain.from_iterable(lines))
     if len(_written) >= KNOWN:
         _written.clear()
+    if len(_posted) >= KNOWN:
+        _posted.clear()
     _written[fields, tuple(map(type, fields))] = entry
+    for line, posting in zip(lines, entry.postings, strict=True):
+        _posted[line, tuple(map(type, line))] = posting
 
 
 def _entry(width: int, *fields: object) -> Entry:
@@ -271,7 +278,9 @@ def _read_entry(width: int, *fields: object) -> Entry:
 
 
 def _posting(line: Row) -> Posting:
-    return _read_posting(*line)
+    """Read a posting; the same fields, of the same types, are the same posting."""
+    written = _posted.get((line, tuple(map(type, line))))
+    return _read_posting(*line) if written is None else written
 
 
 @lru_cache(KNOWN, typed=True)

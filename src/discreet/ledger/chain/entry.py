@@ -260,8 +260,5 @@ def _seal(entry: Entry) -> str:
 def hash_of(*fields: str) -> str:
     """SHA-256 over fields, hexadecimal."""
     # Every field is preceded by its length, so no two different lists of fields give the same bytes.
-    state = hashlib.sha256()
-    for field in fields:
-        raw = field.encode()
-        state.update(b"%d:" % len(raw) + raw)
-    return state.hexdigest()
+    raws = [field.encode() for field in fields]
+    return hashlib.sha256(b"".join([b"%d:%b" % (len(raw), raw) for raw in raws])).hexdigest()

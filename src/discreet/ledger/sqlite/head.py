@@ -15,6 +15,7 @@ import sys
 import time
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Final
 
 from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book
@@ -28,6 +29,9 @@ else:
 MAGIC = b"discreet head 1\n"
 SLOT = 4096
 """Bytes of a slot, unless the totals of many accounts need more."""
+KNOWN = 8
+"""Of how many slots that were written last the numbers are known."""
+_numbers: Final[dict[bytes, int]] = {}
 
 
 @dataclass(frozen=True)
@@ -147,6 +151,9 @@ class HeadFile:
             # The next charge reads the file again; while its bytes are those that were written here, the head is known.
             self._raw = known[: at * slot] + whole + known[(at + 1) * slot :]
             self._noted, self._next = Noted(identity, book, False), 1 - at
+        if len(_numbers) >= KNOWN:
+            _numbers.clear()
+        _numbers[whole] = book.head.number
 
     def _anew(self, data: bytes) -> None:
         slot = SLOT
@@ -221,9 +228,15 @@ def _slot(raw: bytes) -> tuple[str, Book] | None:
         return None
 
 
-@lru_cache(8)
 def _number(raw: bytes) -> int | None:
-    """The number of the entry that a slot names: to read the totals of many accounts takes longer than all else."""
+    """The number of the entry that a slot names; the bytes that were written here need not be read again."""
+    written = _numbers.get(raw)
+    return _read_number(raw) if written is None else written
+
+
+@lru_cache(8)
+def _read_number(raw: bytes) -> int | None:
+    """The same of any bytes: to read the totals of many accounts takes longer than all else."""
     try:
         body = _body(raw)
         return None if body is None else int(json.loads(body)["number"])
