@@ -56,6 +56,8 @@ def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[Public
         One entry for each key that is public, or one for several where not every combination of their values can have
         rows. Every combination of the entries is a group.
     """
+    if not keys:
+        return []  # one group, whatever the conditions leave of its rows
     listed = [_with_null(key, public_values(key)) for key in keys]
     try:
         trials = [Trial(branch, keys) for branch in branches(relation)]

@@ -36,6 +36,7 @@ from discreet.sql.plan.workloads.series import series_of
 from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.plan.workloads.windows import families_of
 from discreet.sql.syntax.nodes import shown_as
+from discreet.sql.syntax.once import once
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ def plan(
         )  # fmt: skip
 
     # How far a window reaches is a literal that the measures depend on.
-    framed = series and reading.post.find(exp.Window) is not None
+    framed = series and _has_window(reading.post)
     key = (epsilon, limits, delta, emphasis, gaussian)
     releases, workloads, spent = planned(reading) if framed else planned_once(reading, key, planned)
     statement = _statement(canonical, reading, limits, emphasis)
@@ -162,6 +163,11 @@ def plan_together(
     statement = "; ".join(one.statement for one in each)
     whole = QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads, gaussian=spent)
     return whole, each
+
+
+@once
+def _has_window(post: exp.Query) -> bool:
+    return post.find(exp.Window) is not None
 
 
 def _statement(canonical: str, reading: Reading, limits: Limits, emphasis: Emphasis = ()) -> str:

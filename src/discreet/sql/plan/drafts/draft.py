@@ -23,6 +23,7 @@ Planned: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fra
 """The releases of a plan, those measured together, and the delta of Gaussian noise."""
 MOST_DRAFTS: Final = 4
 """How many plans of a reading are kept, each for another price."""
+_NEW: Final = object()
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,14 +74,14 @@ def planned_once(reading: Reading, key: Hashable, make: Callable[[Reading], Plan
     drafts = None if origin is None else origin.drafts
     if origin is None or drafts is None:
         return make(reading)
-    if key not in drafts:  # a price that is asked for once needs no draft
+    found = drafts.get(key, _NEW)
+    if found is _NEW:  # a price that is asked for once needs no draft
         if len(drafts) >= MOST_DRAFTS:
             drafts.clear()
         drafts[key] = None
         return make(reading)
-    if drafts[key] is None:
-        drafts[key] = _drafted(origin.blank, make)
-    found = drafts[key]
+    if found is None:
+        found = drafts[key] = _drafted(origin.blank, make)
     if not found:
         return make(reading)
     planned, fills = found
