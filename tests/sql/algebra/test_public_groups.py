@@ -315,4 +315,6 @@ def test_the_values_of_a_column_are_listed_once_for_all_conditions(monkeypatch: 
     joins = " ".join(f"JOIN wards w{at} ON v.ward = w{at}.ward AND w{at}.ward < 3" for at in range(3))
     session = dp.protect({"visits": wards, "wards": wards}, policy=policy)
     session.preview(f"SELECT COUNT(*) AS n FROM visits v {joins}", epsilon=1)
+    assert not listed  # one group needs no values
+    session.preview(f"SELECT v.ward, COUNT(*) AS n FROM visits v {joins} GROUP BY v.ward", epsilon=1)
     assert len(listed) == 1
