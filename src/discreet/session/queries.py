@@ -330,7 +330,7 @@ class Queries:
         cut = tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
         measured, noisy = noisy, tables_of(plan, noisy)
         own = shaped(plan, measured, noisy) if shown is None else shown
-        plan = replace(plan, releases=tuple(one.plan for one in noisy))  # with the groups that were found
+        plan = plan.with_releases([one.plan for one in noisy])  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together, own)
         said = compared_with(plan, noisy, self.catalog.public, confidence)
         return self.shown(plan, answered, confidence, together=together, said=said, cut=cut)

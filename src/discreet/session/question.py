@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from discreet.ledger import Loss
@@ -90,13 +90,13 @@ class Question:
         level = level_of(confidence, simultaneous)
         limits = limits_of(max_rows, max_groups, max_rows_per_group)
         shown = truth_of(intervals, "intervals")
-        known = cls(text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
+        known = (text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
         shaping = Shaping(truth_of(nonnegative, "nonnegative"), truth_of(integers, "integers"))
-        return replace(known, diagnose=share_of(diagnose), shaping=shaping)
+        return cls(*known, diagnose=share_of(diagnose), shaping=shaping)
 
     def kept(self) -> str:
         """The parameters that its plan follows from, as text; `of_kept` reads it."""
-        limits = astuple(self.limits)
+        limits = (self.limits.max_rows, self.limits.max_groups, self.limits.max_rows_per_group)
         split = [[name, str(factor)] for name, factor in self.split]
         return json.dumps([self.text, str(self.epsilon), str(self.delta), limits, split, self.intervals,
                            str(self.diagnose)])  # fmt: skip

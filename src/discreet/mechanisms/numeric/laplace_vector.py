@@ -74,8 +74,11 @@ class LaplaceVector:
         """
         from discreet.accounting.events import LaplaceNoise
 
-        grid = 1 if self.sensitivity.denominator == 1 else None
-        return LaplaceNoise(self.scale, self.sensitivity, grid, neighbours=neighbours)
+        known: dict[Neighbours, LaplaceNoise] = self.__dict__.setdefault("_events", {})  # neither ever changes
+        if neighbours not in known:
+            grid = 1 if self.sensitivity.denominator == 1 else None
+            known[neighbours] = LaplaceNoise(self.scale, self.sensitivity, grid, neighbours=neighbours)
+        return known[neighbours]
 
     def half_width(self, confidence: Number = 0.95) -> int:
         """The least m with P(|noise| <= m) >= confidence for one coordinate, decided in exact arithmetic."""

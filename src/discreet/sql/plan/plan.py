@@ -6,6 +6,7 @@ gate releases all of them as one, and knows them as one `ReleasePlan` (`release.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -324,6 +325,12 @@ class QueryPlan:
     cut_off: tuple[CutOff, ...] = ()
     gaussian: Fraction = Fraction(0)
     shaping: Shaping = NO_SHAPING
+
+    def with_releases(self, releases: Sequence[PlannedRelease]) -> QueryPlan:
+        """The plan with other releases in the places of its own; itself, with all it knows, where they are these."""
+        if list(map(id, releases)) == list(map(id, self.releases)):
+            return self
+        return replace(self, releases=tuple(releases))
 
     def shaped(self, how: Shaping) -> QueryPlan:
         """The same plan with its numbers shown in another shape: counts are whole for all tables then, or as here."""
