@@ -35,6 +35,27 @@ def test_what_goes_in_comes_out(shape: tuple[int, int], few: int, monkeypatch: p
     assert (found == entries).all()
 
 
+@pytest.mark.parametrize("asked", ["", "SELECT 'é'", "x" * 70_000])
+def test_a_short_answer_is_a_plain_archive(asked: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is written without `zipfile`, and any program reads it as the same."""
+    entries = np.array([ENDS])
+    made: list[bytes] = []
+    for short in (answer_archive.SHORT, -1):
+        monkeypatch.setattr(answer_archive, "SHORT", short)
+        out = io.BytesIO()
+        packer = answer_archive.Packer(out, dt.datetime(2020, 1, 1), asked)
+        packer.block(0, 0, entries)
+        packer.close()
+        made.append(out.getvalue())
+    ours, theirs = (zipfile.ZipFile(io.BytesIO(data)) for data in made)
+    assert ours.testzip() is None
+    assert ours.namelist() == theirs.namelist() == ["about.json"]
+    assert ours.read("about.json") == theirs.read("about.json")
+    assert len(made[0]) == len(made[1])
+    assert answer_archive.asked_of(ours) == asked
+    assert (answer_archive.block_of(ours, 0, 0, 0) == entries).all()
+
+
 @pytest.mark.parametrize(("shape", "columns"), [((1, 3000), 2), ((3000, 2), 4), ((20, 30), 40)])
 def test_a_block_has_no_more_columns_than_its_shorter_side_needs(
     shape: tuple[int, int], columns: int

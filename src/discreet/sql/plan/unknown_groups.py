@@ -69,4 +69,4 @@ def imagined(plan: QueryPlan, groups: int = IMAGINED) -> QueryPlan:
         else dataclasses.replace(release, keys=ks.imagined(release.keys, groups))
         for release in plan.releases
     )
-    return dataclasses.replace(plan, releases=releases)
+    return plan.with_releases(releases)
