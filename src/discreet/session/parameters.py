@@ -92,6 +92,8 @@ def choice_of(value: object, name: str) -> bool | None:
 
 def confidence_of(confidence: object) -> float:
     """Read a confidence."""
+    if type(confidence) is float and 0 < confidence < 1:
+        return confidence
     value = float(exact(confidence, "confidence"))
     if not 0 < value < 1:
         raise InvalidParameter("confidence must be strictly between 0 and 1.", "Write confidence=0.95.")

@@ -109,6 +109,10 @@ class Question:
         return cls(text, Fraction(epsilon), Fraction(delta), limits=Limits(*limits), split=factors,
                    intervals=intervals, diagnose=Fraction(diagnose))  # fmt: skip
 
+    def __hash__(self) -> int:
+        """Of what most questions differ in: the hashes of rationals take longer than all else."""
+        return hash((self.text, self.epsilon.numerator, self.epsilon.denominator))
+
     @property
     def level(self) -> Level:
         """How sure the intervals are."""
