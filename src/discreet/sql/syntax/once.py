@@ -54,8 +54,9 @@ def once(
 
     @wraps(fact)
     def known(statement: exp.Query, /, *others: Given.args, **named: Given.kwargs) -> Fact:
-        facts = _of(statement)
-        key = fact, others, *named.items()
+        kept = _facts.get(id(statement))
+        facts = kept[1] if kept is not None and kept[0] is statement else _of(statement)
+        key = (fact, others, *named.items()) if named else (fact, others)
         if key not in facts:
             facts[key] = fact(statement, *others, **named)
         found: Fact = facts[key]

@@ -133,14 +133,8 @@ def alike(text: object) -> tuple[Template, list[str]] | None:
 
 def taken_apart(text: str) -> tuple[Shape, list[str]] | None:
     """The shape of a text and the literals that it leaves out; None where a part of the text is no plain token."""
-    tokens: list[tuple[str, str]] = []
-    end = 0
-    for match in _TOKEN.finditer(text):
-        if match.start() != end:
-            return None
-        end = match.end()
-        tokens.append((str(match.lastgroup), match[0]))
-    if end != len(text):
+    tokens = [(str(match.lastgroup), match[0]) for match in _TOKEN.finditer(text)]
+    if sum([len(token) for _, token in tokens]) != len(text):  # something stands between two of them
         return None
     pieces, literals, piece = [], [], ""
     before = ""
