@@ -73,6 +73,29 @@ def see_types() -> None:
         rows._entry(len(rows.ENTRY), float(number), *fields)
 
 
+def see_types_of_postings() -> None:
+    with open_ledger(None) as ledger:
+        ledger.charge("question", Loss("1/10"), [Account("data", Loss(3))], guarantee="{}")
+        (entry,) = ledger.entries()
+    rows._remember(entry)
+    (line,) = rows.posting_rows(entry)
+    assert rows._posting(line) is entry.postings[0]
+    assert rows._posting((line[0], line[1], line[2], "1/5", *line[4:])).loss == Loss("1/5")
+    with pytest.raises(ValueError, match=r"^$"):
+        rows._posting((*line[:-1], float(line[-1])))
+
+
+def test_a_posting_that_was_written_is_known_by_its_fields_and_their_types() -> None:
+    see_types_of_postings()
+
+
+def test_a_type_of_a_posting_that_is_passed_over_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: 1 and 1.0 are the same to what was written."""
+    monkeypatch.setattr(rows, "_posted", Untyped())
+    with pytest.raises(pytest.fail.Exception):
+        see_types_of_postings()
+
+
 def test_an_entry_that_was_written_is_known_by_its_fields_and_their_types() -> None:
     see_types()
 

@@ -31,6 +31,15 @@ def test_a_question_holds_exact_values_and_does_not_change() -> None:
         asked.epsilon = Fraction(3)  # type: ignore[misc]
 
 
+def test_questions_are_told_apart_by_all_of_their_parameters() -> None:
+    """The hash is of few of them, and is the same for all that are equal."""
+    asked = [Question.read(COUNT, "1/10"), Question.read(COUNT, 0.1), Question.read(COUNT, 0.2),
+             Question.read(COUNT, 0.1, max_rows=3), Question.read(COUNT, 0.1, integers=True),
+             Question.read(COUNT, 0.1, diagnose=0.5), Question.read(f"{COUNT} ", 0.1)]  # fmt: skip
+    assert len(set(asked)) == len(asked) - 1
+    assert hash(asked[0]) == hash(asked[1])
+
+
 def test_every_parameter_of_a_question_is_one_of_sql_with_the_same_default() -> None:
     read, sql = (inspect.signature(one).parameters for one in (Question.read, dp.Session.sql))
     assert {name: sql[name].default for name in read if name not in ("text", "epsilon")} == {

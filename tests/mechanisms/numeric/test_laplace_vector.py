@@ -33,6 +33,15 @@ def test_each_coordinate_has_noise_of_its_scale() -> None:
     assert min(laplace_alarms(noisy.ravel(), 22.0).values()) < ALARM
 
 
+def test_the_event_is_made_once_for_each_kind_of_neighbours() -> None:
+    vector = LaplaceVector(20, 2)
+    kept = vector.event("add_remove")
+    assert kept is vector.event("add_remove")
+    assert kept == LaplaceVector(20, 2).event("add_remove")
+    assert (kept.neighbours, vector.event("replace_one").neighbours) == ("add_remove", "replace_one")
+    assert vector == LaplaceVector(20, 2)
+
+
 def test_a_slice_of_a_wide_array_is_drawn_and_stays_as_it_was() -> None:
     exact = np.zeros((100, 4), np.int64, order="F")
     noisy = LaplaceVector(2**50, 1).release(exact[:, 1:3])
