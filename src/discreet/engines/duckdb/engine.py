@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
-from discreet.engines.duckdb.connection import connect, for_few_rows, quote, rows_at_once, seal
+from discreet.engines.duckdb.connection import connect, for_few_rows, rows_at_once, seal
 from discreet.engines.duckdb.lanes import Lane, Lanes, cursors, taken
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
@@ -35,6 +35,7 @@ from discreet.engines.folders import Folder
 from discreet.engines.schema import TableSchema, Type
 from discreet.engines.twins import see_no_twin_tables
 from discreet.errors import EngineError, SourceError
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from discreet.quoting import quote_for_spark
 from discreet.sql.expressions.dialect import WIDE, Dialect
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions import calendar as cal
@@ -26,10 +27,6 @@ from discreet.sql.functions.shifts import NEAR
 
 _EXACT = "CAST('4503599627370496.0' AS DOUBLE)"  # 2^52: from here on every double is whole
 _HIGH, _LOW = "CAST('9223372036854775808.0' AS DOUBLE)", "CAST('-9223372036854775808.0' AS DOUBLE)"
-
-
-def _quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _text(value: str) -> str:
@@ -275,7 +272,7 @@ SPARK = Dialect(
     only="first({0})",
     name="spark",
     parser="spark",
-    quote=_quote,
+    quote=quote_for_spark,
     text=_text,
     types=MappingProxyType({"VARCHAR": "STRING", WIDE: "DECIMAL(38, 0)"}),
     divide="({0} DIV {1})",
