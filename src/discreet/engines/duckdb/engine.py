@@ -21,7 +21,7 @@ from discreet.engines.duckdb.connection import connect, for_few_rows, rows_at_on
 from discreet.engines.duckdb.lanes import Lane, Lanes, cursors, taken
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
-from discreet.engines.duckdb.shape import Shape, shape_of
+from discreet.engines.duckdb.shape import QueryShape, shape_of
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.small import Small, few
 from discreet.engines.duckdb.sources.attach import attach
@@ -95,7 +95,7 @@ class DuckDBEngine:
         )
         self._files: Final = {table.lower(): (quote(table), one.parquet) for table, one in origins.items()}
         self._shapes: Final = {name: columns_of(connection, sql) for name, (sql, _) in self._files.items()}
-        self._probed: dict[Shape, str] = {}
+        self._probed: dict[QueryShape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
         second = partial(Small, versions=self._versions, folder=os.path.dirname(folder))
         self._small: Final = None if in_memory or not folder else second(connection)

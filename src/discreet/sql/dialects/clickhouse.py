@@ -306,7 +306,7 @@ def _of_units() -> dict[str, dict[str, str]]:
     """The functions of dates that there are for each unit of time."""
     month = _MONTH
     out: dict[str, dict[str, str]] = {}
-    for unit in cal.UNITS:
+    for unit in cal.DATE_PARTS:
         if unit in cal.MONTHS:
             n = cal.MONTHS[unit]
             months = [moments.month_of(moments.day(f"{{{index}}}")) for index in (0, 1)]

@@ -171,7 +171,7 @@ _FUNCTIONS: Mapping[str, Mapping[str, str]] = {
 def _of_units() -> dict[str, dict[str, str]]:
     """The functions of dates that there are for each unit of time."""
     out: dict[str, dict[str, str]] = {}
-    for unit in cal.UNITS:
+    for unit in cal.DATE_PARTS:
         if unit in cal.YEARS and unit != "year":
             first = f"CAST(year({{0}}) DIV {cal.YEARS[unit]} * {cal.YEARS[unit]} - 2000 AS INT)"
             out[f"date_trunc_{unit}"] = {"": f"timestampadd(YEAR, {first}, TIMESTAMP '2000-01-01 00:00:00')"}

@@ -65,7 +65,7 @@ class QuantileTree(LeafCounts):
 
     argument: Expression
     grid: Grid
-    shape: ct.Shape
+    shape: ct.TreeShape
     part: int = 0
 
     @property

@@ -199,7 +199,7 @@ class Origin(Generic[Reading]):
     drafts: dict[Hashable, Any]
 
 
-class Shape(Generic[Reading]):
+class Analyses(Generic[Reading]):
     """The analyses of the statements of one template over one catalog.
 
     Args:
