@@ -30,6 +30,8 @@ class LeafCounts:
     Attributes:
         argument: the expression.
         grid: the leaves: `levels` of them, as wide as `step`, the first one beginning at `lo`.
+        degree: that of a count; see `Measure`.
+        with_null: rows where the expression is NULL are in no leaf.
     """
 
     __slots__ = ()

@@ -21,7 +21,7 @@ from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.analyze.classify import unknown_table
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.analyze.splitting import Splitter
-from discreet.sql.plan.alike import Analyses
+from discreet.sql.plan.drafts.alike import Analyses
 from discreet.sql.plan.shares import weights_of
 from discreet.sql.plan.strategies import Chosen, choose, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering, once_each

@@ -15,7 +15,7 @@ from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.marked import EDGE
 from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.plan.alike import Filling
+from discreet.sql.plan.drafts.alike import Filling
 from discreet.sql.plan.drafts.draft import draft_of
 from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.syntax.alike.blanks import ValueNeededError

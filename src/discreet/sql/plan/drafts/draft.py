@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from discreet.sql.expressions.marked import MarkedLiteral
 from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.plan.alike import Filled, Filling, Origin, mould_of
+from discreet.sql.plan.drafts.alike import Filled, Filling, Origin, mould_of
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.reading import Reading
 from discreet.sql.syntax.alike.blanks import ValueNeededError

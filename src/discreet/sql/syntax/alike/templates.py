@@ -5,7 +5,7 @@
 The second time that a shape is met, it is parsed with invented literals in the places of those that stand alone behind
 a comparison. Where each of these is found exactly once, as one side of a comparison and in no name, nothing that the
 parser does depends on it: a tree for other literals is a copy with them in these places. Their meaning is decided
-later; `plan.alike` says where for several at once.
+later; `plan.drafts.alike` says where for several at once.
 
 Positions in such a tree are those of the invented text, so whoever refuses parses the text itself and points into that.
 """

@@ -31,7 +31,8 @@ from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.lower.identity import identity
-from discreet.sql.plan import alike, planner, reading
+from discreet.sql.plan import planner, reading
+from discreet.sql.plan.drafts import alike
 from discreet.sql.syntax.alike import templates
 from discreet.sql.syntax.alike.blanks import Blank
 from discreet.sql.syntax.once import _key
