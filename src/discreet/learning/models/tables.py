@@ -15,8 +15,8 @@ import numpy as np
 
 from discreet.errors import InvalidParameter
 from discreet.learning.centred import Centred
-from discreet.learning.linear import PCA, LinearRegression, LogisticRegression
 from discreet.learning.models.bayes import GaussianNB
+from discreet.learning.models.linear import PCA, LinearRegression, LogisticRegression
 from discreet.learning.models.releasing import wide
 from discreet.learning.statistics import Floats, read_bounds
 from discreet.quoting import quote
