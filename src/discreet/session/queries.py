@@ -35,7 +35,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.drafts.draft import unfilled
-from discreet.sql.plan.people.planned import for_people, see_same_for_all
+from discreet.sql.plan.people.class_plan import for_people, see_same_for_all
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.planner import plan_together
