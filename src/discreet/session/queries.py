@@ -275,10 +275,10 @@ class Queries:
         from discreet.sql.lower.identity import identity
 
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        known = plan.__dict__  # a plan never changes, and has one engine
-        if "_identity" not in known:
-            known["_identity"] = identity(plan.whole, self.engine.dialect)
-        parts = [known["_identity"], loss, self._policy_digest,
+        known = plan.memo  # a plan never changes, and has one engine
+        if "identity" not in known:
+            known["identity"] = identity(plan.whole, self.engine.dialect)
+        parts = [known["identity"], loss, self._policy_digest,
                  self._public_digest, *self.versions()]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

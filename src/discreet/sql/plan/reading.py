@@ -10,6 +10,8 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 from sqlglot import exp
 
@@ -51,6 +53,11 @@ class Reading:
     post: exp.Query
     chosen: list[Chosen]
     weights: list[list[Fraction]]
+
+    @cached_property
+    def memo(self) -> dict[str, Any]:
+        """Things that others know of this reading: how it was filled."""
+        return {}
 
 
 @dataclass(frozen=True)

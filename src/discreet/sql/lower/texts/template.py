@@ -77,7 +77,7 @@ def filled_in(
     draft = draft_of(release)
     if draft is None or dialect.named_arguments:  # which looks at the lengths of literals
         return None
-    known: dict[Hashable, Template[Tables] | None] = draft.blank.__dict__.setdefault("_templates", {})
+    known: dict[Hashable, Template[Tables] | None] = draft.blank.memo.setdefault("templates", {})
     own = (dialect.name, key)
     if own not in known:
         if len(known) >= MOST:

@@ -138,7 +138,7 @@ def _key_of(release: PlannedRelease, classes: Classes) -> int | None:
 def of_class(release: PlannedRelease, number: int) -> PlannedRelease:
     """The release over the rows of one class, whose integers the engine counts."""
     assert release.people is not None
-    known: dict[int, PlannedRelease] = release.__dict__.setdefault("_of_class", {})
+    known: dict[int, PlannedRelease] = release.memo.setdefault("of class", {})
     if number not in known:
         classes = release.people.classes
         parts = tuple(
