@@ -97,7 +97,7 @@ class Question:
 
     def kept(self) -> str:
         """The parameters that its plan follows from, as text; `of_kept` reads it."""
-        limits = (self.limits.max_rows, self.limits.max_groups, self.limits.max_rows_per_group)
+        limits = tuple(vars(self.limits).values())
         split = [[name, str(factor)] for name, factor in self.split]
         return json.dumps([self.text, str(self.epsilon), str(self.delta), limits, split, self.intervals,
                            str(self.diagnose)])  # fmt: skip
