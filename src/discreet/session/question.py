@@ -111,7 +111,7 @@ class Question:
                    intervals=intervals, diagnose=Fraction(diagnose))  # fmt: skip
 
     def __hash__(self) -> int:
-        """Of what most questions differ in: the hashes of rationals take longer than all else."""
+        """Most questions differ in text and epsilon, and the hashes of rationals take longer than all else."""
         return hash((self.text, self.epsilon.numerator, self.epsilon.denominator))
 
     @property

@@ -57,7 +57,7 @@ def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[Public
         rows. Every combination of the entries is a group.
     """
     if not keys:
-        return []  # one group, whatever the conditions leave of its rows
+        return []  # all rows are one group under any conditions
     listed = [_with_null(key, public_values(key)) for key in keys]
     try:
         trials = [Trial(branch, keys) for branch in branches(relation)]
