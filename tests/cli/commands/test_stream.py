@@ -169,3 +169,50 @@ def test_inputs_that_cannot_be_read_charge_nothing(
     assert done.exit_code in (1, 2, 3)
     assert said in done.stderr
     assert json.loads(run("budget", "--json").stdout)["charges"] == []
+
+
+def charges(run: Run) -> list[Any]:
+    return list(json.loads(run("budget", "--json").stdout)["charges"])
+
+
+@pytest.mark.parametrize("name", ["visits.csv", "-", "visits.arrows", "visits.arrow", "visits.parquet", "parts"])
+def test_a_wrong_column_charges_nothing(name: str, folder: Path, run: Run) -> None:
+    rows = pa.csv.read_csv(pa.BufferReader(ROWS.encode()))
+    (folder / "visits.csv").write_text(ROWS)
+    for made in (pa.ipc.new_stream, pa.ipc.new_file):
+        with made(folder / f"visits.arrow{'s' * (made is pa.ipc.new_stream)}", rows.schema) as writer:
+            writer.write_table(rows)
+    (folder / "parts").mkdir()
+    for path in ("visits.parquet", "parts/1.parquet"):
+        pa.parquet.write_table(rows, folder / path)
+    given = (*GIVEN, "--input", name, "--until", "2026-01-04")
+    done = run(*given, "--time", "at", text=ROWS)
+    assert done.exit_code == 1
+    assert "column at" in done.stderr
+    assert "charged: nothing" in done.stderr
+    assert charges(run) == []
+    done = run(*given, text=ROWS)
+    assert done.exit_code == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3
+    assert len(charges(run)) == 1
+
+
+def test_columns_that_are_read_after_the_charge_are_found(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.streams.feeds.text.TextFeed.look", lambda self: None)
+    done = run(*GIVEN, "--time", "at", text=ROWS)
+    assert len(charges(run)) == 1
+    assert "column at" in done.stderr
+    # The error says so at least.
+    assert "charged: epsilon 0.5, which stays charged" in done.stderr
+
+
+def test_an_input_that_is_no_arrow_charges_nothing(folder: Path, run: Run) -> None:
+    for text in (ROWS, "x", "ARROW1\0\0x", "\xff"):
+        done = run(*GIVEN, "--format", "arrow", text=text)
+        assert done.exit_code == 1
+        done = run(*GIVEN, "--format", "parquet", text=text)
+        assert done.exit_code == 1
+    assert charges(run) == []
+    assert run(*GIVEN, "--format", "arrow", text="").exit_code == 0  # no batch yet is no fault

@@ -154,18 +154,24 @@ def command(
     see_writable()
     with ExitStack() as stack:
         made = stack.enter_context(open_feed(feed.source, feed.form, feed.follow, feed.ticks))
+        feeds: list[Feed] = []
+
+        def seen(spec: StreamSpec) -> None:
+            feeds.append(made(spec))
+            feeds[0].look()
+
         running = stack.enter_context(
             stream(
                 policy, table, start=begin, epsilon=declared.epsilon,
                 periods=declared.periods, delta=declared.delta, every=declared.every, time=declared.column,
                 by=declared.by, count=declared.count or not (declared.sums or declared.means),
                 sums=declared.sums or (), means=declared.means or (), window=declared.window, method=declared.method,
-                name=declared.name, state=state, ledger=ledger, confidence=confidence,
+                name=declared.name, state=state, ledger=ledger, confidence=confidence, see=seen,
             )
         )  # fmt: skip
         spec, charged = running.spec, running.charged
         say(spec.promise if charged is None else f"{spec.promise} {charged} was charged.")
-        read = made(spec)
+        read = feeds[0]
         shown = _Shown(spec, as_json)
         if not new:
             for t in range(1, running.closed + 1):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from discreet.errors import InvalidParameter
+from discreet.errors import EngineError, InvalidParameter, LedgerError, StreamError, tell
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.rational import Number, decimal, epsilon_of
@@ -17,7 +17,7 @@ from discreet.release.bill import Bill, billed
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, account_of
 from discreet.session.sources.ledger_place import beside_policy
-from discreet.streams import Asked, Stream, open_stream, time_of
+from discreet.streams import Asked, Stream, StreamSpec, open_stream, time_of
 from discreet.streams import declared as of_policy
 
 
@@ -42,6 +42,7 @@ def stream(
     state: str | os.PathLike[str] | None = None,
     ledger: str | os.PathLike[str] | None = None,
     confidence: float = 0.95,
+    see: Callable[[StreamSpec], object] | None = None,
 ) -> Iterator[Stream]:
     """Begin a stream, which charges all of it once, or go on with it, which is free.
 
@@ -67,6 +68,7 @@ def stream(
         state: the folder of its state, as secret as the data; by default beside the policy.
         ledger: where the budget is kept; by default as the policy says.
         confidence: of the intervals.
+        see: called with the declarations before anything is charged, which it may refuse by raising.
 
     Raises:
         PolicyError, InvalidParameter: a declaration does not fit. Nothing was charged.
@@ -94,6 +96,12 @@ def stream(
         payer = DataAccount(book, account, Guarantee.declared(declared), exact=False)
         with ExitStack() as stack:
             with Bill() as paying, billed(paying):
+                if see is not None:
+                    see(spec)
                 running = stack.enter_context(open_stream(spec, folder, book, payer, confidence))
             running.charged = paying.loss
-            yield running
+            try:
+                yield running
+            except (StreamError, EngineError, LedgerError) as error:
+                tell(error, paying.loss)
+                raise

@@ -42,6 +42,13 @@ class Feed(Protocol):
     def digest(self) -> str:
         """The place, or a hash of the input up to it."""
 
+    def look(self) -> None:
+        """See, before a charge, that the input has the columns, as far as it can tell without a row.
+
+        Raises:
+            StreamError: it lacks one.
+        """
+
     def skip(self, read: int, digest: str) -> None:
         """Go to the place up to which rows were counted before."""
 
