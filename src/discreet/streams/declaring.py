@@ -44,6 +44,7 @@ class Asked:
         means: bounded columns of which the mean is wanted.
         window: totals are of so many periods; 0 for all so far.
         method: the name of a strategy; empty for the one with the least predicted error.
+        polled: whether rows are read from a table when periods have ended; else they come by themselves.
     """
 
     time: str
@@ -59,6 +60,7 @@ class Asked:
     means: tuple[str, ...] = ()
     window: int = 0
     method: str = ""
+    polled: bool = False
 
 
 def declared(policy: Policy, table: str, asked: Asked) -> StreamSpec:
@@ -103,7 +105,7 @@ def declared(policy: Policy, table: str, asked: Asked) -> StreamSpec:
     spec = StreamSpec(
         name, table, None if event else str(found.privacy_unit), rows, neighbours, asked.time, periods,
         asked.group, _keys(columns, table, asked.group), _measures(columns, table, asked), methods[0], asked.epsilon,
-        asked.delta, asked.window, asked.periods is None,
+        asked.delta, asked.window, asked.periods is None, asked.polled,
     )  # fmt: skip
     if asked.delta:
         ZCDP.bought(spec.loss)  # raises where that is the cause

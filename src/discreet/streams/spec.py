@@ -48,6 +48,7 @@ class StreamSpec:
         delta: of all; above zero the noise is Gaussian, and else Laplace noise.
         window: totals are of so many periods; 0 for all so far.
         endless: whether no last period was said.
+        polled: whether rows are read from a table when periods have ended; else they come by themselves.
     """
 
     name: str
@@ -65,6 +66,7 @@ class StreamSpec:
     delta: Fraction = Fraction(0)
     window: int = 0
     endless: bool = False
+    polled: bool = False
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -98,7 +100,7 @@ class StreamSpec:
             self.periods.start.isoformat(), self.periods.every, self.periods.count, self.group, self.keys,
             [[one.name, one.column, str(one.lo), str(one.hi), str(one.grid)] for one in self.measures],
             self.method, self.strategy.l1, str(self.epsilon), str(self.delta), self.window, self.endless,
-            self.strategy.nodes(self.periods.count),
+            self.strategy.nodes(self.periods.count), *(["polled"] * self.polled),
         ])  # fmt: skip
 
     @cached_property
