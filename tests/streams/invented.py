@@ -31,7 +31,7 @@ def policy(unit: str = "patient", rows: int | None = 2, neighbours: str = "add_r
 
 def spec(declared: Policy | None = None, periods: int | None = 8, **more: Any) -> StreamSpec:
     given: dict[str, Any] = {"time": "time", "epsilon": Fraction(1), "group": "ward", **more}
-    asked = Asked(start=START, every=given.pop("every", "day"), periods=periods, **given)
+    asked = Asked(start=given.pop("start", START), every=given.pop("every", "day"), periods=periods, **given)
     return read(declared or policy(), "visits", asked)
 
 

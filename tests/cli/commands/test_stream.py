@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -216,3 +217,48 @@ def test_an_input_that_is_no_arrow_charges_nothing(folder: Path, run: Run) -> No
         assert done.exit_code == 1
     assert charges(run) == []
     assert run(*GIVEN, "--format", "arrow", text="").exit_code == 0  # no batch yet is no fault
+
+
+POLLED = ("stream", "polled.toml", "--start", "2026-01-01", "--periods", "4", "-e", "1/2", "--poll", "--json")
+
+
+def polled(folder: Path) -> None:
+    """A policy over a DuckDB file."""
+    policy = (folder / "policy.toml").read_text()
+    (folder / "polled.toml").write_text(policy.replace(policy[: policy.find("[tables")], 'budget = 1\nsource.url = "duckdb:visits.db"\n'))
+    rows = pa.csv.read_csv(pa.BufferReader(ROWS.encode()))  # noqa: F841  DuckDB reads it
+    with duckdb.connect(str(folder / "visits.db")) as file:
+        file.sql("CREATE TABLE visits AS SELECT * REPLACE (CAST(time AS TIMESTAMP) AS time) FROM rows")
+
+
+def test_a_table_is_polled(folder: Path, run: Run) -> None:
+    polled(folder)
+    first = run(*POLLED, "--until", "2026-01-03")
+    assert first.exit_code == 0, first.stderr
+    assert [one["period"] for one in lines(first.stdout)] == ["2026-01-01", "2026-01-02"]
+    assert abs(lines(first.stdout)[0]["value"] - 100) < 200  # noise of scale 6
+    with duckdb.connect(str(folder / "visits.db")) as file:  # nobody holds the file between polls
+        file.sql("INSERT INTO visits SELECT * REPLACE (TIMESTAMP '2026-01-02' AS time) FROM visits")
+        file.sql("INSERT INTO visits SELECT * REPLACE (TIMESTAMP '2026-01-04' AS time) FROM visits LIMIT 9")
+    rest = run(*POLLED, "--follow", "--grace", "60")  # all periods are over
+    assert rest.exit_code == 0, rest.stderr
+    assert lines(rest.stdout)[:2] == lines(first.stdout)  # late rows change nothing that was shown
+    assert len(lines(rest.stdout)) == 4
+    assert len(json.loads(run("budget", "-p", "polled.toml", "--json").stdout)["charges"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--time", "age"), "date or a time stamp"), (("--time", "at"), "no column at"), (("--ticks",), "--poll reads"),
+        (("--input", "duckdb:none.db"), "none.db"), (("--format", "lines"), "--poll reads"),
+    ],
+)  # fmt: skip
+def test_a_table_that_cannot_be_polled_charges_nothing(
+    more: tuple[str, ...], said: str, folder: Path, run: Run
+) -> None:
+    polled(folder)
+    done = run(*POLLED, *more)
+    assert done.exit_code in (1, 2)
+    assert said in done.stderr
+    assert json.loads(run("budget", "-p", "polled.toml", "--json").stdout)["charges"] == []
