@@ -1,6 +1,6 @@
 """Rows from a message broker, through one small interface: each row has a place, and rows behind a place can be read.
 
-Of the three clients Redis and NATS are tested against real servers; that of Kafka only against an invented client.
+Of the three clients Redis and NATS are tested against real servers, and Kafka's against a cluster of its own client.
 """
 
 from __future__ import annotations
