@@ -45,7 +45,7 @@ class Declared:
         typer.Option("--periods", metavar="T", min=1, help="How many periods it has; else none is the last."),
     ] = None
     delta: Annotated[
-        str, typer.Option("--delta", metavar="DELTA", help="Of the whole stream; its noise is then Gaussian.")
+        str, typer.Option("--delta", metavar="DELTA", help="May be spent, on Gaussian noise where that errs less.")
     ] = "0"
     window: Annotated[
         int,

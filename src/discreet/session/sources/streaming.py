@@ -59,7 +59,7 @@ def stream(
         start: of the first period, in UTC.
         epsilon: of the whole stream.
         periods: how many there are; None where no last one is known, and then there may be 131,071.
-        delta: of the whole stream; above zero its noise is Gaussian, and else Laplace noise.
+        delta: that the whole stream may spend; above zero its noise is Gaussian where that errs less.
         every: `minute`, `hour`, `day`, `week` or `month`.
         time: the column with the time of a row.
         by: a column with public keys, for one number of each group.
