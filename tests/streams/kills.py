@@ -49,18 +49,21 @@ POLICY = Policy.for_table(
     budget=10**6,
     bounds={"cost": (0, 10)},
 )
-ASKED = (
+ASKED: tuple[dict[str, Any], ...] = (
     {"method": "tree", "periods": PERIODS},
     {"method": "root", "periods": PERIODS, "means": ("cost",)},
     {"method": "doubling", "periods": 40, "window": 3, "sums": ("cost",)},
 )
 """The first stream has these, the second those, and so on in turn."""
 SPECS = [
-    declared(POLICY, "visits", Asked(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1),
-                                     group="ward", **asked))  # type: ignore[arg-type]
+    declared(
+        POLICY,
+        "visits",
+        Asked(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1), group="ward", **asked),
+    )
     for asked in ASKED
-]
-SPECS[1] = gaussian(SPECS[1], Fraction(1, 10**6))  # fmt: skip
+]  # fmt: skip
+SPECS[1] = gaussian(SPECS[1], Fraction(1, 10**6))
 
 
 def text() -> bytes:

@@ -55,10 +55,12 @@ def test_the_grid_is_as_fine_as_the_noise_allows(method: str, hi: int) -> None:
 
 
 def test_a_question_tells_streams_apart() -> None:
-    made = [spec(), gaussian(spec(), Fraction(1, 100)), replace(spec(), polled=True), spec(window=2), spec(periods=None), spec(means=("cost",)),
-            spec(policy(rows=3)), spec(sums=("cost",))]  # fmt: skip
+    made = [spec(), gaussian(spec(), Fraction(1, 100)), replace(spec(), polled=True), spec(window=2),
+            spec(periods=None), spec(means=("cost",)), spec(policy(rows=3)), spec(sums=("cost",))]  # fmt: skip
     assert len({one.question for one in made}) == len(made)
-    assert len({one.words for one in made}) == len(made) - 2  # the bound of a unit is said in the promise, and words say not how rows come
+    assert (
+        len({one.words for one in made}) == len(made) - 2
+    )  # the bound of a unit is said in the promise, and words say not how rows come
 
 
 def test_noise_that_cannot_be_drawn_is_another_method_or_refused() -> None:

@@ -38,7 +38,9 @@ def test_intervals_hold(method: str, delta: Any, tmp_path: Path) -> None:
     )
     more: dict[str, Any] = {"means": ("cost",), "window": 3, "method": method}
     rows = pa.table({"time": ["2026-01-02"] * 2000 * 50, "ward": keys * 50, "cost": [4] * 2000 * 50})
-    with opened(gaussian(spec(declared, periods=6, **more), Fraction(delta)), tmp_path, Loss(3, Fraction(1, 1000))) as stream:
+    with opened(
+        gaussian(spec(declared, periods=6, **more), Fraction(delta)), tmp_path, Loss(3, Fraction(1, 1000))
+    ) as stream:
         stream.add_all(rows)
         found = stream.close(6)
     truths = {

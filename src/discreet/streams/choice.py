@@ -202,7 +202,9 @@ def ranked(
     if periods:
         return found
     fitting = (PerPeriod.name, Tree.name) if window else (Doubling.name, Tree.name)
-    return sorted((one for one in found if one[0] in fitting), key=lambda one: 0 if window else fitting.index(one[0]))
+    return sorted(
+        (one for one in found if one[0] in fitting), key=lambda one: 0 if window else fitting.index(one[0])
+    )
 
 
 def noises(

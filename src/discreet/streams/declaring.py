@@ -104,7 +104,8 @@ def declared(policy: Policy, table: str, asked: Asked) -> StreamSpec:
         methods = ranked(asked.periods, asked.epsilon, *many)
     spec = StreamSpec(
         name, table, None if event else str(found.privacy_unit), rows, neighbours, asked.time, periods,
-        asked.group, _keys(columns, table, asked.group), measures, methods[0][0], asked.epsilon, asked.delta, asked.window, asked.periods is None, asked.polled,
+        asked.group, _keys(columns, table, asked.group), measures, methods[0][0], asked.epsilon, asked.delta,
+        asked.window, asked.periods is None, asked.polled,
     )  # fmt: skip
     return _drawable(spec, methods)
 

@@ -176,7 +176,9 @@ def charges(run: Run) -> list[Any]:
     return list(json.loads(run("budget", "--json").stdout)["charges"])
 
 
-@pytest.mark.parametrize("name", ["visits.csv", "-", "visits.arrows", "visits.arrow", "visits.parquet", "parts"])
+@pytest.mark.parametrize(
+    "name", ["visits.csv", "-", "visits.arrows", "visits.arrow", "visits.parquet", "parts"]
+)
 def test_a_wrong_column_charges_nothing(name: str, folder: Path, run: Run) -> None:
     rows = pa.csv.read_csv(pa.BufferReader(ROWS.encode()))
     (folder / "visits.csv").write_text(ROWS)
@@ -225,7 +227,9 @@ POLLED = ("stream", "polled.toml", "--start", "2026-01-01", "--periods", "4", "-
 def polled(folder: Path) -> None:
     """A policy over a DuckDB file."""
     policy = (folder / "policy.toml").read_text()
-    (folder / "polled.toml").write_text(policy.replace(policy[: policy.find("[tables")], 'budget = 1\nsource.url = "duckdb:visits.db"\n'))
+    (folder / "polled.toml").write_text(
+        policy.replace(policy[: policy.find("[tables")], 'budget = 1\nsource.url = "duckdb:visits.db"\n')
+    )
     rows = pa.csv.read_csv(pa.BufferReader(ROWS.encode()))  # noqa: F841  DuckDB reads it
     with duckdb.connect(str(folder / "visits.db")) as file:
         file.sql("CREATE TABLE visits AS SELECT * REPLACE (CAST(time AS TIMESTAMP) AS time) FROM rows")

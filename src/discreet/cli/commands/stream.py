@@ -45,7 +45,10 @@ class Declared:
         typer.Option("--periods", metavar="T", min=1, help="How many periods it has; else none is the last."),
     ] = None
     delta: Annotated[
-        str, typer.Option("--delta", metavar="DELTA", help="May be spent, on Gaussian noise where that errs less.")
+        str,
+        typer.Option(
+            "--delta", metavar="DELTA", help="May be spent, on Gaussian noise where that errs less."
+        ),
     ] = "0"
     window: Annotated[
         int,
@@ -91,7 +94,9 @@ class Fed:
     ] = "-"
     poll: Annotated[
         bool,
-        typer.Option("--poll", help="Read the table, of the policy's source or --input, when periods have ended."),
+        typer.Option(
+            "--poll", help="Read the table, of the policy's source or --input, when periods have ended."
+        ),
     ] = False
     grace: Annotated[
         float,
@@ -149,8 +154,8 @@ def command(
 
     The whole stream is charged once, when it begins. A stream that was stopped or killed goes on with the same noise,
     for nothing, when it is given the same input from its start, with the new lines behind. Periods close by a clock:
-    that of this computer with --follow or --poll, lines `#tick TIME` with --ticks, and at the end of the input. A row that comes
-    after its period has closed is dropped.
+    that of this computer with --follow or --poll, lines `#tick TIME` with --ticks, and at the end of the input. A row
+    that comes after its period has closed is dropped.
 
     \b
     Examples:

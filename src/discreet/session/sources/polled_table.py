@@ -66,7 +66,9 @@ class PolledTable:
             sql, tables = self._query(engine, spec, 1, 1, bytes(32))
             look = getattr(engine, "probe", None)
             if look is not None and not look(sql, tables):
-                raise SourceError("The engine cannot count in this table.", "Check that it is still in place.")
+                raise SourceError(
+                    "The engine cannot count in this table.", "Check that it is still in place."
+                )
 
     def read(self, spec: StreamSpec, first: int, last: int, key: bytes) -> Iterator[pa.Table]:
         """The rows of some periods; see `streams.stream.Table`."""
@@ -122,7 +124,9 @@ class _Writer:
             keys = f" JOIN {KEYS} AS d ON r.k = d.name"
         rows = f"SELECT {', '.join(of_rows)} FROM {source} AS p WHERE {inside}"
         rows = f"SELECT {', '.join(passed)} FROM ({rows}) AS r{keys}"
-        return typed(self._listed(rows, sums, key) if spec.unit else self._counted(rows, sums), dialect), tables
+        return typed(
+            self._listed(rows, sums, key) if spec.unit else self._counted(rows, sums), dialect
+        ), tables
 
     def _counted(self, rows: str, sums: Iterable[str]) -> str:
         items = ["t", "slot", "CAST(COUNT(*) AS BIGINT) AS n"]
@@ -138,7 +142,9 @@ class _Writer:
         ranked = f"SELECT g.*, {place} FROM ({rows}) AS g WHERE u IS NOT NULL"
         text = f"concat_ws('|', '{key[:16].hex()}', CAST(u AS VARCHAR))"
         items = ["t", "slot", "CAST(n AS BIGINT) AS n"]
-        items += [f"{sql.format(text)} AS {name}" for name, sql in zip("uv", self.dialect.numbers, strict=True)]
+        items += [
+            f"{sql.format(text)} AS {name}" for name, sql in zip("uv", self.dialect.numbers, strict=True)
+        ]
         for name in sums:
             items.append(f"COALESCE({name}, 0) AS {name}")
             items.append(f"CAST(CASE WHEN {name} IS NULL THEN 0 ELSE 1 END AS BIGINT) AS c{name[1:]}")
@@ -150,7 +156,8 @@ class _Writer:
             raise StreamError(f"The table has no column {name}.", "Name a column as the policy does.")
         if found.type not in kinds:
             raise StreamError(
-                f"The column {name} is not {words}.", "Declare its type in the policy, or show it through a view."
+                f"The column {name} is not {words}.",
+                "Declare its type in the policy, or show it through a view.",
             )
         return found
 
@@ -186,7 +193,11 @@ class _Writer:
 
     def _unit(self) -> str:
         unit = self.table.unit
-        if unit is None or unit.type not in _EXACT or (unit.identity and unit.identity.kind != unit.type.name):
+        if (
+            unit is None
+            or unit.type not in _EXACT
+            or (unit.identity and unit.identity.kind != unit.type.name)
+        ):
             raise StreamError(
                 "The privacy unit of this table is not a whole number or a text.",
                 "Show it as a text through a view.",
@@ -198,7 +209,11 @@ class _Writer:
         import pyarrow as pa
 
         whole = column.type is Type.INTEGER
-        listed = [(int(key) if whole else key, at) for at, key in enumerate(self.spec.keys) if not whole or _whole(key)]
+        listed = [
+            (int(key) if whole else key, at)
+            for at, key in enumerate(self.spec.keys)
+            if not whole or _whole(key)
+        ]
         kind = pa.int64() if whole else pa.string()
         names, places = zip(*listed, strict=True) if listed else ((), ())
         return pa.table({"name": pa.array(names, kind), "slot": pa.array(places, pa.int64())})

@@ -36,7 +36,9 @@ def add_integers(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
         found["n"] = np.ones(len(found["t"]), np.int64)
         pairs = np.stack([found.pop("u"), found.pop("v")], axis=1)
         units, number = np.unique(pairs, axis=0, return_inverse=True)
-        first = first_rows(progress, number.reshape(-1), len(units), lambda used: _digests(units[used]), spec.rows)
+        first = first_rows(
+            progress, number.reshape(-1), len(units), lambda used: _digests(units[used]), spec.rows
+        )
         found = {name: column[first] for name, column in found.items()}
     for index, measure in enumerate(spec.measures):
         counts = progress.counts[measure.name]
@@ -45,10 +47,14 @@ def add_integers(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
             np.add.at(counts, where, found["n"])
             continue
         lo, hi = measure.ends
-        many = np.clip(found[f"c{index}"], 0, found["n"])
-        steps = np.clip(found[f"s{index}"], lo * many, hi * many)
+        many = _clamped(found[f"c{index}"], 0, found["n"])
+        steps = _clamped(found[f"s{index}"], lo * many, hi * many)
         for part, added in enumerate((steps - lo * many, hi * many - steps) if measure.mean else (steps,)):
             np.add.at(counts, (where[0], where[1] + part * len(spec.keys)), added)
+
+
+def _clamped(values: Integers, lo: int | Integers, hi: Integers) -> Integers:
+    return np.clip(values, lo, hi)
 
 
 def _digests(pairs: Integers) -> list[bytes]:

@@ -121,4 +121,7 @@ def broker_of(url: str) -> Broker:
         from discreet.streams.feeds.kafka import KafkaLog
 
         return KafkaLog(where)
-    raise StreamError("No broker is known of this kind.", "Write redis://, nats:// or kafka://; or --poll, to read a table of a database.")
+    raise StreamError(
+        "No broker is known of this kind.",
+        "Write redis://, nats:// or kafka://; or --poll, to read a table of a database.",
+    )

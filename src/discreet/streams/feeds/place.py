@@ -61,7 +61,7 @@ class Again:
 
     def read1(self, most: int) -> bytes:
         """Bytes that are there."""
-        return self._taken(most) if self._ahead else self._file.read1(most)  # type: ignore[attr-defined, no-any-return]
+        return self._taken(most) if self._ahead else self._file.read1(most)  # type: ignore[attr-defined]
 
     def read(self) -> bytes:
         """All that is left."""
