@@ -32,7 +32,7 @@ from discreet.ledger import Account, Loss, open_ledger
 from discreet.mechanisms.numeric import gaussian_vector, laplace_vector
 from discreet.policy import Policy
 from discreet.release.account import PlainAccount
-from discreet.streams import Asked, StreamSpec, declared, open_stream
+from discreet.streams import StreamQuestion, StreamSpec, declared, open_stream
 from discreet.streams import stream as running
 from discreet.streams.feeds import text as text_feed
 from discreet.streams.feeds.text import TextFeed
@@ -59,7 +59,7 @@ SPECS = [
     declared(
         POLICY,
         "visits",
-        Asked(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1), group="ward", **asked),
+        StreamQuestion(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1), group="ward", **asked),
     )
     for asked in ASKED
 ]  # fmt: skip

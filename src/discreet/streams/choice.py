@@ -143,7 +143,7 @@ def predictions(
 def gaussian_variances(squares: Sequence[Exact], loss: Loss) -> list[Exact]:
     """The variances of Gaussian noise on vectors that have equal parts of a loss.
 
-    What an epsilon and a delta buy is found in two ways, by zCDP and by the exact curve of normal noise, which allows 5
+    An epsilon and a delta buy a size of noise in two ways, by zCDP and by the exact curve of normal noise, which allows 5
     to 15 % less of it. By the curve each variance is a little larger than that of the normal noise, as ours is discrete
     (`accounting.gaussian.gdp`). All vectors together are a Gaussian again, so the gate finds the loss in their noise.
 

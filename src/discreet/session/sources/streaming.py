@@ -21,7 +21,7 @@ from discreet.session.sources import csv_types
 from discreet.session.sources.ledger_place import beside_policy
 from discreet.session.sources.policy_sources import open_policy_source, sources_of
 from discreet.session.sources.polled_table import PolledTable
-from discreet.streams import Asked, Stream, StreamSpec, open_stream, time_of
+from discreet.streams import Stream, StreamQuestion, StreamSpec, open_stream, time_of
 from discreet.streams import declared as of_policy
 
 
@@ -91,7 +91,7 @@ def stream(
     if begin is None:
         raise InvalidParameter("start is no time.", 'Write "2026-01-01" or "2026-01-01T06:00Z".')
     declared = Policy.from_toml(path)
-    asked = Asked(
+    asked = StreamQuestion(
         time, begin, every, periods, epsilon_of(epsilon), decimal(delta, "delta"), name, by, count, tuple(sums),
         tuple(means), window, method, poll is not False,
     )  # fmt: skip

@@ -4,8 +4,8 @@ Columns: `t`, the period; `slot`, the number of the key; for measure i `s<i>`, t
 many values. Where each row is a unit these are sums over rows, `n` of them. Where units are told apart each is one row,
 with the two numbers `u` and `v` of its unit, and the rows of a unit come in its order.
 
-Privacy: the engine has clamped each value and dropped the rows that do not count. What a row of a unit may add is held
-here again: its steps are clamped, and no more than so many rows of a unit are counted over all polls together.
+Privacy: the engine has clamped each value and dropped the rows that do not count. The bounds of a row and of a unit are
+held here again: its steps are clamped, and no more than so many rows of a unit are counted over all polls together.
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ _SILENT: Final = logging.Logger("discreet.kafka", logging.CRITICAL + 1)
 
 
 def _quiet(error: object) -> None:
-    """Say nothing: what matters is an error of a call."""
+    """Say nothing: an error of a call is told by the call."""
 
 
 class KafkaLog:
