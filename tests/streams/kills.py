@@ -59,7 +59,8 @@ SPECS = [
     declared(
         POLICY,
         "visits",
-        StreamQuestion(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1), group="ward", **asked),
+        StreamQuestion(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1), group="ward",
+                       **asked),
     )
     for asked in ASKED
 ]  # fmt: skip

@@ -143,8 +143,8 @@ def predictions(
 def gaussian_variances(squares: Sequence[Exact], loss: Loss) -> list[Exact]:
     """The variances of Gaussian noise on vectors that have equal parts of a loss.
 
-    An epsilon and a delta buy a size of noise in two ways, by zCDP and by the exact curve of normal noise, which allows 5
-    to 15 % less of it. By the curve each variance is a little larger than that of the normal noise, as ours is discrete
+    An epsilon and a delta buy a size of noise in two ways, by zCDP and by the exact curve of normal noise, which needs
+    5 to 15 % less. By the curve each variance is a little larger than that of the normal noise, as ours is discrete
     (`accounting.gaussian.gdp`). All vectors together are a Gaussian again, so the gate finds the loss in their noise.
 
     Args:

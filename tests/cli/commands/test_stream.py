@@ -159,7 +159,7 @@ def test_batches_of_arrow_and_parquet_without_a_last_period(folder: Path, run: R
         (("--format", "xml"), "No format"), (("--format", "arrow", "--ticks"), "Only lines"),
         (("--input", "none.csv"), "No such file"), (("--input", "redis://127.0.0.1:1/visits"), "does not answer"),
         (("--input", "nats://127.0.0.1:1/visits"), "does not answer"), (("--input", "amqp://x/y"), "No broker"),
-        (("--periods", "3", "--window", "4"), "longer than"), (("--delta", "1e-6"), "delta"),
+        (("--periods", "3", "--window", "4"), "longer than"), (("--delta", "1e-6", "--periods", "2048"), "delta"),
         (("--mean", "county"), "bounds"),
     ],
 )  # fmt: skip
@@ -256,6 +256,7 @@ def test_a_table_is_polled(folder: Path, run: Run) -> None:
     [
         (("--time", "age"), "date or a time stamp"), (("--time", "at"), "no column at"), (("--ticks",), "--poll reads"),
         (("--input", "duckdb:none.db"), "none.db"), (("--format", "lines"), "--poll reads"),
+        (("--grace", "1e300"), "a number of seconds"),
     ],
 )  # fmt: skip
 def test_a_table_that_cannot_be_polled_charges_nothing(

@@ -41,13 +41,13 @@ def nats_server(folder: Path) -> Iterator[int]:
 def kafka_cluster(**partitions: int) -> Iterator[str]:
     """The mock cluster of Kafka's own client, with topics of so many partitions; its address."""
     if importlib.util.find_spec("confluent_kafka") is None:
-        _missing("confluent-kafka is not installed")
+        missing("confluent-kafka is not installed")
     import confluent_kafka
 
     root = Path(confluent_kafka.__file__).parent
     library = next(iter(root.with_name("confluent_kafka.libs").glob("librdkafka*")), None)
     if library is None:
-        _missing("the wheel of confluent-kafka has no library of its own")
+        missing("the wheel of confluent-kafka has no library of its own")
     made, any_ = ctypes.CDLL(str(library)), ctypes.c_void_p
     made.rd_kafka_conf_new.restype = made.rd_kafka_new.restype = made.rd_kafka_mock_cluster_new.restype = any_
     made.rd_kafka_conf_set.argtypes = [any_, ctypes.c_char_p, ctypes.c_char_p, any_, ctypes.c_size_t]

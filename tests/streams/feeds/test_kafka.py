@@ -58,6 +58,7 @@ def test_messages_come_once(monkeypatch: pytest.MonkeyPatch, capfd: pytest.Captu
         # Planted: a reader that does not look where the topic ends.
         monkeypatch.setattr(module.KafkaLog, "_begin", lambda self, begin: _careless(self, begin))
         assert rows(url, (99, "98"))[0] == []
+    monkeypatch.setattr(module, "_ANSWER", 0.5)
     with pytest.raises(StreamError, match="does not answer"):
         broker_of(f"kafka://{address}/visits")
     assert "rdkafka" not in "".join(capfd.readouterr())

@@ -125,7 +125,10 @@ class Fed:
 
     def now(self) -> dt.datetime:
         """The time by which periods close."""
-        return dt.datetime.now(dt.UTC).replace(tzinfo=None) - dt.timedelta(seconds=self.grace)
+        try:
+            return dt.datetime.now(dt.UTC).replace(tzinfo=None) - dt.timedelta(seconds=self.grace)
+        except (ValueError, OverflowError):
+            raise opt.Usage(f"--grace {self.grace}: write a number of seconds, such as 60") from None
 
     def table(self) -> object:
         """The table that is polled: True for that of the policy's source, False for none."""
@@ -173,6 +176,7 @@ def command(
     from discreet.session.sources.streaming import stream
 
     begin, last = _time(declared.start, "--start"), feed.last()
+    feed.now()
     policy = place.policy_file(declared.policy)
     table = declared.table or place.private_table(Policy.from_toml(policy))
     see_writable()

@@ -8,8 +8,8 @@ rows of a unit those are is a function of its rows alone. `streams.counting.inte
 The hash has 120 bits of MD5 of a secret key of 128 bits and the unit. Two units of one hash would share a bound; of n
 units some have with a chance of n^2/2^121, and without the key nobody can look for them.
 
-The time decides what is new, and no number of the rows: a mark such as the greatest serial number so far would be a
-function of one person's row, by which the rows of all others could be lost.
+The time of a row decides that it is new, and no number of the rows does: a mark such as the greatest serial number so
+far would be a function of one person's row, by which the rows of all others could be lost.
 """
 
 from __future__ import annotations

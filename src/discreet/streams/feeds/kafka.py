@@ -6,6 +6,7 @@ Tested with the client's own cluster, which speaks Kafka's protocol within the p
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import SplitResult
@@ -16,6 +17,10 @@ from discreet.streams.feeds.broker import address, missing, object_of, silent
 if TYPE_CHECKING:
     from discreet.streams.feeds.broker import Row
 
+_ANSWER = 5.0
+"""Seconds that the cluster may take to answer."""
+_PATIENCE: Final = 10.0
+"""Seconds that the cluster may take to give rows, or to say that there are none."""
 _SILENT: Final = logging.Logger("discreet.kafka", logging.CRITICAL + 1)
 
 
@@ -42,14 +47,14 @@ class KafkaLog:
         host, port = address(where, 9092)
         self._kafka = kafka
         self._topic = where.path.strip("/")
-        self._begun = False
+        self._begun = self._ended = False
         self._reader: Any = kafka.Consumer(
             {"bootstrap.servers": f"{host}:{port}", "group.id": "discreet", "enable.auto.commit": False,
              # A place that is not there is an error, and never another place.
-             "auto.offset.reset": "error", "log_level": 0, "error_cb": _quiet, "logger": _SILENT}
+             "auto.offset.reset": "error", "enable.partition.eof": True, "log_level": 0, "error_cb": _quiet, "logger": _SILENT}
         )  # fmt: skip
         try:
-            known = self._reader.list_topics(self._topic, timeout=5).topics[self._topic]
+            known = self._reader.list_topics(self._topic, timeout=_ANSWER).topics[self._topic]
         except (kafka.KafkaException, KeyError):
             self._reader.close()
             raise silent("The Kafka cluster") from None
@@ -63,10 +68,21 @@ class KafkaLog:
         """The next messages."""
         if not self._begun:
             self._begin(int(place) + 1 if place else 0)
-        found = self._reader.consume(most, wait)
-        if any(message.error() for message in found):
-            raise silent("The Kafka cluster")
-        return [(str(message.offset()), object_of(message.value() or b"")) for message in found]
+        patience = time.monotonic() + _PATIENCE
+        while True:
+            found = []
+            for message in self._reader.consume(most, wait):
+                error = message.error()
+                self._ended = error is not None
+                if error is None:
+                    found.append((str(message.offset()), object_of(message.value() or b"")))
+                elif error.code() != self._kafka.KafkaError._PARTITION_EOF:
+                    raise silent("The Kafka cluster")
+            # The first rows take their time. Where none came and the end was not seen, there may be some.
+            if found or self._ended:
+                return found
+            if time.monotonic() > patience:
+                raise silent("The Kafka cluster")
 
     def _begin(self, begin: int) -> None:
         """Go to a place; to the first that is left, where the topic was trimmed.
@@ -76,7 +92,7 @@ class KafkaLog:
         """
         partition = self._kafka.TopicPartition(self._topic, 0)
         try:
-            low, high = self._reader.get_watermark_offsets(partition, timeout=5)
+            low, high = self._reader.get_watermark_offsets(partition, timeout=_ANSWER)
         except self._kafka.KafkaException:
             raise silent("The Kafka cluster") from None
         if begin > high:
