@@ -181,7 +181,7 @@ def test_an_engine_counts_as_rows_one_by_one(
     rows = rows_of(3, texts)
     with engine(table_of(rows)) as source:
         see_alike(source, rows, unit, tmp_path / "by ward")
-        if engine is duckdb:
+        if engine is duckdb and texts:
             see_alike(source, rows, unit, tmp_path / "all", group=None)
 
 

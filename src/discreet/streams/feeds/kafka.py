@@ -51,7 +51,8 @@ class KafkaLog:
         self._reader: Any = kafka.Consumer(
             {"bootstrap.servers": f"{host}:{port}", "group.id": "discreet", "enable.auto.commit": False,
              # A place that is not there is an error, and never another place.
-             "auto.offset.reset": "error", "enable.partition.eof": True, "log_level": 0, "error_cb": _quiet, "logger": _SILENT}
+             "auto.offset.reset": "error", "enable.partition.eof": True,
+             "log_level": 0, "error_cb": _quiet, "logger": _SILENT}
         )  # fmt: skip
         try:
             known = self._reader.list_topics(self._topic, timeout=_ANSWER).topics[self._topic]
