@@ -27,10 +27,11 @@ import pyarrow as pa
 import pyarrow.csv
 
 from benchmarks.line import Line
-from discreet.accounting import ZCDP, Loss
+from discreet.accounting import Loss
 from discreet.mechanisms import GaussianVector, LaplaceVector
 from discreet.policy import Policy
 from discreet.streams import Stream, StreamQuestion, StreamSpec, declared, named
+from discreet.streams.choice import gaussian_variances
 from discreet.streams.feeds import TextFeed
 from discreet.streams.state import State
 
@@ -154,8 +155,8 @@ def _ours(method: str, periods: int, gaussian: bool) -> float:
     strategy = named(method, periods, gaussian)
     nodes = strategy.nodes(periods)
     if gaussian:
-        rho = ZCDP.bought(Loss(1, DELTA)).rho
-        mechanism: Any = GaussianVector(strategy.l2_squared / (2 * rho), strategy.l2_squared)
+        square = Fraction(strategy.l2_squared)
+        mechanism: Any = GaussianVector(gaussian_variances([square], Loss(1, DELTA))[0], square)
     else:
         mechanism = LaplaceVector(strategy.l1, strategy.l1)
     noise = mechanism.release(np.zeros((nodes, RUNS), np.int64)).astype(float)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from discreet.policy import Policy
 from discreet.release.account import PlainAccount
 from discreet.streams import Measure, Stream, StreamQuestion, StreamSpec, open_stream
 from discreet.streams import declared as read
+from discreet.streams.declaring import _drawable
 from discreet.streams.state import State
 
 START = dt.datetime(2026, 1, 1)
@@ -31,8 +33,15 @@ def policy(unit: str = "patient", rows: int | None = 2, neighbours: str = "add_r
 
 def spec(declared: Policy | None = None, periods: int | None = 8, **more: Any) -> StreamSpec:
     given: dict[str, Any] = {"time": "time", "epsilon": Fraction(1), "group": "ward", **more}
-    asked = StreamQuestion(start=START, every=given.pop("every", "day"), periods=periods, **given)
+    asked = StreamQuestion(
+        start=given.pop("start", START), every=given.pop("every", "day"), periods=periods, **given
+    )
     return read(declared or policy(), "visits", asked)
+
+
+def gaussian(declared: StreamSpec, delta: Fraction) -> StreamSpec:
+    """The same with Gaussian noise, also where Laplace noise errs less; as it is for no delta."""
+    return _drawable(replace(declared, delta=delta), [(declared.method, bool(delta))])
 
 
 def row(day: int, patient: object = "p", ward: object = "N", **more: Any) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from discreet.streams import stream as running
 from discreet.streams.feeds import text as text_feed
 from discreet.streams.feeds.text import TextFeed
 from discreet.streams.state import State
+from tests.streams.invented import gaussian
 
 PERIODS = 16
 SEED = 7
@@ -48,17 +49,22 @@ POLICY = Policy.for_table(
     budget=10**6,
     bounds={"cost": (0, 10)},
 )
-ASKED = (
+ASKED: tuple[dict[str, Any], ...] = (
     {"method": "tree", "periods": PERIODS},
-    {"method": "root", "periods": PERIODS, "delta": Fraction(1, 10**6), "means": ("cost",)},
+    {"method": "root", "periods": PERIODS, "means": ("cost",)},
     {"method": "doubling", "periods": 40, "window": 3, "sums": ("cost",)},
 )
 """The first stream has these, the second those, and so on in turn."""
 SPECS = [
-    declared(POLICY, "visits", StreamQuestion(time="time", start=dt.datetime(2026, 1, 1), every="day",
-                                              epsilon=Fraction(1), group="ward", **asked))  # type: ignore[arg-type]
+    declared(
+        POLICY,
+        "visits",
+        StreamQuestion(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1), group="ward",
+                       **asked),
+    )
     for asked in ASKED
 ]  # fmt: skip
+SPECS[1] = gaussian(SPECS[1], Fraction(1, 10**6))
 
 
 def text() -> bytes:

@@ -12,7 +12,7 @@ import pytest
 
 from discreet.ledger import Loss
 from discreet.policy import Policy
-from tests.streams.invented import opened, policy, row, silent, spec
+from tests.streams.invented import gaussian, opened, policy, row, silent, spec
 
 
 def test_means_and_windows_without_noise(tmp_path: Path) -> None:
@@ -36,9 +36,11 @@ def test_intervals_hold(method: str, delta: Any, tmp_path: Path) -> None:
     declared = Policy.for_table(
         "visits", privacy_unit="row", budget=3, keys={"ward": keys}, bounds={"cost": (0, 10)}
     )
-    more = {"delta": Fraction(delta), "means": ("cost",), "window": 3, "method": method}
+    more: dict[str, Any] = {"means": ("cost",), "window": 3, "method": method}
     rows = pa.table({"time": ["2026-01-02"] * 2000 * 50, "ward": keys * 50, "cost": [4] * 2000 * 50})
-    with opened(spec(declared, periods=6, **more), tmp_path, Loss(3, Fraction(1, 1000))) as stream:
+    with opened(
+        gaussian(spec(declared, periods=6, **more), Fraction(delta)), tmp_path, Loss(3, Fraction(1, 1000))
+    ) as stream:
         stream.add_all(rows)
         found = stream.close(6)
     truths = {
@@ -61,9 +63,8 @@ def test_intervals_hold(method: str, delta: Any, tmp_path: Path) -> None:
 def test_a_unit_moves_the_nodes_in_l2_by_at_most_the_sensitivity(
     method: str, neighbours: str, tmp_path: Path
 ) -> None:
-    declared = spec(
-        policy(neighbours=neighbours), method=method, sums=("cost",), means=("cost",), delta=Fraction(1, 1000)
-    )
+    declared = spec(policy(neighbours=neighbours), method=method, sums=("cost",), means=("cost",))
+    declared = gaussian(declared, Fraction(1, 1000))
     shapes = [[1, 1], [8, 8], [1, 8], [3, 4], [8, 1]]
     costs = [(-10, -10), (500, 500), (-10, 500), (0, 0)]
     units = [[row(d, "u", w, cost=c) for d, w, c in zip(days, wards, cost, strict=True)]

@@ -15,7 +15,7 @@ from discreet.policy import Policy
 from discreet.session.session import Session
 from discreet.session.sources import csv_types
 from discreet.session.sources.ledger_place import beside, beside_policy
-from discreet.session.sources.policy_sources import open_policy_source
+from discreet.session.sources.policy_sources import open_policy_source, sources_of
 
 
 def protect(
@@ -131,7 +131,7 @@ def _by_policy(
     home = None if isinstance(policy, Policy) else Path(policy)
     declared = policy if isinstance(policy, Policy) else Policy.from_toml(policy)
     named_here = source is None
-    source = _sources(declared) if named_here else source
+    source = sources_of(declared) if named_here else source
     named = [name for name, one in declared.tables.items() if not one.public]
     shown = [name for name, one in declared.tables.items() if one.public]
     name = named[0] if len(declared.tables) == 1 else None
@@ -155,18 +155,3 @@ def _beside(engine: Engine, source: object, policy: Policy) -> Path | None:
     except BaseException:
         engine.close()
         raise
-
-
-def _sources(policy: Policy) -> object:
-    """The sources that a policy names: one for all tables, or one for each."""
-    own = {name: table.url for name, table in policy.tables.items() if table.url is not None}
-    if not own:
-        if policy.source is None:
-            raise PolicyError(
-                "The policy names no data.", 'Write url = "parquet:visits.parquet".', key="source.url"
-            )
-        return policy.source
-    rest = [name for name in policy.tables if name not in own]
-    if rest and policy.source is None:
-        raise PolicyError("The table has no data.", "Give it a url.", key=f"tables.{rest[0]}.url")
-    return {**own, **dict.fromkeys(rest, policy.source)}

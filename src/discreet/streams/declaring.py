@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from discreet.accounting.events import neighbours_of
-from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter, PolicyError
 from discreet.release.guarantee import ROW
-from discreet.streams.choice import named, ranked
+from discreet.streams.choice import named, noises, ranked
 from discreet.streams.doubling import UNBOUNDED
 from discreet.streams.measure import STEPS, Measure
 from discreet.streams.periods import Periods
@@ -36,7 +35,7 @@ class StreamQuestion:
         every: the length of a period.
         periods: how many there are; None where no last one is known.
         epsilon: of the whole stream.
-        delta: of the whole stream; above zero its noise is Gaussian, and else Laplace noise.
+        delta: that the whole stream may spend; above zero its noise is Gaussian where that errs less.
         name: of the stream; empty for that of the table.
         group: a column with public keys.
         count: whether rows are counted.
@@ -44,6 +43,7 @@ class StreamQuestion:
         means: bounded columns of which the mean is wanted.
         window: totals are of so many periods; 0 for all so far.
         method: the name of a strategy; empty for the one with the least predicted error.
+        polled: whether rows are read from a table when periods have ended; else they come by themselves.
     """
 
     time: str
@@ -59,6 +59,7 @@ class StreamQuestion:
     means: tuple[str, ...] = ()
     window: int = 0
     method: str = ""
+    polled: bool = False
 
 
 def declared(policy: Policy, table: str, asked: StreamQuestion) -> StreamSpec:
@@ -93,33 +94,35 @@ def declared(policy: Policy, table: str, asked: StreamQuestion) -> StreamSpec:
     rows = 1 if event else int(found.max_rows or 1)
     neighbours = neighbours_of(policy.neighbours)
     columns: Mapping[str, object] = found.columns
-    methods = (
-        [asked.method]
-        if asked.method
-        else ranked(asked.periods, asked.epsilon, rows, neighbours, asked.delta, asked.window)
-    )
     periods = Periods(asked.start, asked.every, asked.periods or UNBOUNDED)
-    named(methods[0], periods.count, bool(asked.delta), asked.window)
+    measures = _measures(columns, table, asked)
+    many = rows, neighbours, asked.delta, asked.window, len(measures)
+    if asked.method:
+        named(asked.method, periods.count, False, asked.window)  # raises where there is none
+        methods = noises(asked.method, periods.count, asked.epsilon, *many)
+    else:
+        methods = ranked(asked.periods, asked.epsilon, *many)
     spec = StreamSpec(
         name, table, None if event else str(found.privacy_unit), rows, neighbours, asked.time, periods,
-        asked.group, _keys(columns, table, asked.group), _measures(columns, table, asked), methods[0], asked.epsilon,
-        asked.delta, asked.window, asked.periods is None,
+        asked.group, _keys(columns, table, asked.group), measures, methods[0][0], asked.epsilon, asked.delta,
+        asked.window, asked.periods is None, asked.polled,
     )  # fmt: skip
-    if asked.delta:
-        ZCDP.bought(spec.loss)  # raises where that is the cause
     return _drawable(spec, methods)
 
 
-def _drawable(spec: StreamSpec, methods: Sequence[str]) -> StreamSpec:
+def _drawable(spec: StreamSpec, methods: Sequence[tuple[str, bool]]) -> StreamSpec:
     """The stream by the first of some methods, on the finest grid, whose noise can be drawn.
+
+    Where the noise of the method is no Gaussian, the stream spends no delta.
 
     Raises:
         InvalidParameter: there is none.
     """
-    for method in methods:
+    for method, gaussian in methods:
+        delta = spec.delta if gaussian else Fraction(0)
         for bits in range(STEPS, _COARSEST, -2):
             measures = tuple(replace(one, bits=bits) for one in spec.measures)
-            made = replace(spec, measures=measures, method=method)
+            made = replace(spec, measures=measures, method=method, delta=delta)
             try:
                 for measure in made.measures:
                     made.mechanism(measure)

@@ -96,10 +96,18 @@ class Lines:
         Raises:
             StreamError: it is no header, or lacks a column.
         """
+        self._names = self._names_of(line)
+        return bool(self._names)
+
+    def _names_of(self, line: bytes) -> list[str]:
+        """The columns that a first line names; none where it is no header, as of JSON.
+
+        Raises:
+            StreamError: it is none, and no JSON, or lacks a column.
+        """
         text = line.decode("utf-8-sig", "replace").strip()
         if text.startswith(("{", "#")):
-            self._names = []
-            return False
+            return []
         try:
             names = next(csv.reader([text]), [])
         except csv.Error:
@@ -111,8 +119,7 @@ class Lines:
                 f"The input does not begin with a header of CSV{lacks}, nor with JSON.",
                 "Put the names of the columns into its first line.",
             )
-        self._names = names
-        return True
+        return names
 
     def _took(self, line: bytes) -> None:
         self._hash.update(line)

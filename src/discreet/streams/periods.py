@@ -54,6 +54,21 @@ class Periods:
         """How many periods have ended at a time."""
         return max(0, min(self.count, self._place(now)))
 
+    def begin(self, t: int) -> dt.datetime:
+        """When a period begins; the last moment that there is, where it is later.
+
+        Example:
+            >>> Periods(dt.datetime(2026, 11, 1), "month", 9).begin(3).isoformat()
+            '2027-01-01T00:00:00'
+        """
+        try:
+            if self.every == "month":
+                years, month = divmod(self.start.month - 1 + t - 1, 12)
+                return self.start.replace(year=self.start.year + years, month=month + 1)
+            return self.start + dt.timedelta(seconds=(t - 1) * EVERY[self.every])
+        except (ValueError, OverflowError):
+            return dt.datetime.max
+
     def label(self, t: int) -> str:
         """The begin of a period, as short as its length allows."""
         if self.every == "month":

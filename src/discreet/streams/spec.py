@@ -10,11 +10,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from discreet.accounting.loss import Loss
-from discreet.accounting.zcdp import ZCDP
 from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.exactly import exact
-from discreet.streams.choice import moves, named
+from discreet.streams.choice import gaussian_variances, moves, named
 from discreet.streams.measure import Measure
 from discreet.streams.periods import Periods
 from discreet.streams.strategy import Strategy
@@ -48,6 +47,7 @@ class StreamSpec:
         delta: of all; above zero the noise is Gaussian, and else Laplace noise.
         window: totals are of so many periods; 0 for all so far.
         endless: whether no last period was said.
+        polled: whether rows are read from a table when periods have ended; else they come by themselves.
     """
 
     name: str
@@ -65,6 +65,7 @@ class StreamSpec:
     delta: Fraction = Fraction(0)
     window: int = 0
     endless: bool = False
+    polled: bool = False
 
     @cached_property
     def strategy(self) -> Strategy:
@@ -77,16 +78,24 @@ class StreamSpec:
         return Loss(self.epsilon, self.delta)
 
     @cached_property
-    def _rho(self) -> Fraction:
-        return ZCDP.bought(self.loss).rho
+    def _gaussians(self) -> Mapping[str, GaussianVector]:
+        """The Gaussian noise of each measure."""
+        # The rows of a unit, and of its successor where it is replaced: see `strategy`.
+        squares = [
+            Fraction((1 if self.neighbours == "add_remove" else 2 if one.one_sided else 4)
+                     * (self.rows * one.most) ** 2 * self.strategy.l2_squared)
+            for one in self.measures
+        ]  # fmt: skip
+        variances = gaussian_variances(squares, self.loss)
+        return {
+            one.name: GaussianVector(variance, square)
+            for one, variance, square in zip(self.measures, variances, squares, strict=True)
+        }
 
     def mechanism(self, measure: Measure) -> LaplaceVector | GaussianVector:
         """The noise of all nodes and groups of a measure; a unit moves them by the sensitivity at most."""
         if self.delta:
-            # The rows of a unit, and of its successor where it is replaced: see `strategy`.
-            times = 1 if self.neighbours == "add_remove" else 2 if measure.one_sided else 4
-            square = Fraction(times * (self.rows * measure.most) ** 2 * self.strategy.l2_squared)
-            return GaussianVector(square * len(self.measures) / (2 * self._rho), square)
+            return self._gaussians[measure.name]
         moved = moves(self.rows, self.neighbours) * measure.most * self.strategy.l1
         return LaplaceVector(moved * len(self.measures) / self.epsilon, moved)
 
@@ -98,7 +107,8 @@ class StreamSpec:
             self.periods.start.isoformat(), self.periods.every, self.periods.count, self.group, self.keys,
             [[one.name, one.column, str(one.lo), str(one.hi), str(one.grid)] for one in self.measures],
             self.method, self.strategy.l1, str(self.epsilon), str(self.delta), self.window, self.endless,
-            self.strategy.nodes(self.periods.count),
+            self.strategy.nodes(self.periods.count), *(["polled"] * self.polled),
+            *([str(one.variance) for one in self._gaussians.values()] if self.delta else []),
         ])  # fmt: skip
 
     @cached_property

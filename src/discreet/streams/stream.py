@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from discreet.errors import StreamError
 from discreet.streams.buying import Noise, noise_of
-from discreet.streams.counting import add, columns
+from discreet.streams.counting import add, columns, integers
 from discreet.streams.estimating import estimated
 from discreet.streams.state import Progress, State
 
@@ -64,6 +66,24 @@ class Place(Protocol):
         """The place, or a hash of the input up to it."""
 
 
+class Table(Protocol):
+    """A table that is read when periods have ended."""
+
+    def read(self, spec: StreamSpec, first: int, last: int, key: bytes) -> Iterator[pa.Table]:
+        """The rows of some periods, as `counting.integers` reads them.
+
+        Args:
+            spec: of the stream.
+            first: the first of the periods.
+            last: the last one.
+            key: of the numbers of units, secret.
+
+        Raises:
+            StreamError: a column has gone, or has another type.
+            SourceError, EngineError: the table cannot be read.
+        """
+
+
 class Stream:
     """A stream whose noise was bought.
 
@@ -76,6 +96,7 @@ class Stream:
         spec: its declarations.
         progress: how far it has come; as secret as the data.
         charged: the loss that was charged when it was opened; None where it goes on.
+        table: that is polled; None where rows are added.
     """
 
     def __init__(self, spec: StreamSpec, state: State, noise: Noise, confidence: float) -> None:
@@ -84,13 +105,21 @@ class Stream:
         self._noise = noise
         self._confidence = confidence
         self.charged: Loss | None = None
-        counts = {
-            one.name: np.zeros((spec.periods.count, one.parts * len(spec.keys)), np.int64)
-            for one in spec.measures
-        }
-        start = Progress(0, 0, hashlib.sha256().hexdigest(), counts)
-        self.progress = state.progress(spec.periods.count) or start
+        self.table: Table | None = None
+        self.progress = self._kept()
         self._noisy_nodes: dict[str, list[Floats]] = {measure.name: [] for measure in spec.measures}
+
+    def _kept(self) -> Progress:
+        """The progress that was kept, or that of the beginning."""
+        found = self._state.progress(self.spec.periods.count)
+        if found is not None:
+            return found
+        size = self.spec.periods.count
+        counts = {
+            one.name: np.zeros((size, one.parts * len(self.spec.keys)), np.int64)
+            for one in self.spec.measures
+        }
+        return Progress(0, 0, hashlib.sha256().hexdigest(), counts)
 
     @property
     def closed(self) -> int:
@@ -99,6 +128,7 @@ class Stream:
 
     def add(self, row: Mapping[str, Any] | None) -> None:
         """Count a row; one of a closed period, of no period, of no group or of no unit is dropped."""
+        self._see_added()
         add.add(self.spec, self.progress, row)
 
     def add_all(self, table: pa.Table | pa.RecordBatch) -> None:
@@ -107,6 +137,7 @@ class Stream:
         Raises:
             StreamError: a column is missing, or holds neither texts nor numbers.
         """
+        self._see_added()
         whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         columns.see_types(
             whole.schema, self.spec.time, [one for one in self.spec.columns if one != self.spec.time]
@@ -121,13 +152,51 @@ class Stream:
             for row in rows:
                 self.add(row)
 
+    def poll(self, until: dt.datetime | None = None) -> list[Estimate]:
+        """Close the periods that have ended with the rows that the table has of them now, and answer them.
+
+        The table is read once, and only where a period has ended. A row that is not there then, or no longer, is not
+        counted in its period, and never later.
+
+        Args:
+            until: the public time that it is; by default now.
+
+        Raises:
+            StreamError: rows of this stream are added; or a column has gone. The periods stay open.
+            SourceError, EngineError: the table cannot be read. The periods stay open.
+        """
+        if self.table is None:
+            raise StreamError("The rows of this stream are added.", "Use add and close.")
+        now = dt.datetime.now(dt.UTC).replace(tzinfo=None) if until is None else until
+        t = self.spec.periods.ended(now)
+        if t <= self.closed:
+            return []
+        try:
+            for rows in self.table.read(self.spec, self.closed + 1, t, self.progress.key):
+                integers.add_integers(self.spec, self.progress, rows)
+        except BaseException:
+            self.progress = self._kept()  # no row counts twice
+            raise
+        return self._close(t)
+
+    def _see_added(self) -> None:
+        if self.spec.polled:
+            raise StreamError("The table of this stream is polled.", "Use poll.")
+
     def close(self, t: int, feed: Place | None = None) -> list[Estimate]:
         """Close all periods up to t, keep that durably, and answer those that were open.
 
         Args:
             t: by a public clock.
             feed: the input, whose place is kept.
+
+        Raises:
+            StreamError: the table of this stream is polled.
         """
+        self._see_added()
+        return self._close(t, feed)
+
+    def _close(self, t: int, feed: Place | None = None) -> list[Estimate]:
         before = self.progress.closed
         if t <= before:
             return []

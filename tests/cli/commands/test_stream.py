@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -158,7 +159,7 @@ def test_batches_of_arrow_and_parquet_without_a_last_period(folder: Path, run: R
         (("--format", "xml"), "No format"), (("--format", "arrow", "--ticks"), "Only lines"),
         (("--input", "none.csv"), "No such file"), (("--input", "redis://127.0.0.1:1/visits"), "does not answer"),
         (("--input", "nats://127.0.0.1:1/visits"), "does not answer"), (("--input", "amqp://x/y"), "No broker"),
-        (("--periods", "3", "--window", "4"), "longer than"), (("--delta", "1e-6"), "delta"),
+        (("--periods", "3", "--window", "4"), "longer than"), (("--delta", "1e-6", "--periods", "2048"), "delta"),
         (("--mean", "county"), "bounds"),
     ],
 )  # fmt: skip
@@ -169,3 +170,100 @@ def test_inputs_that_cannot_be_read_charge_nothing(
     assert done.exit_code in (1, 2, 3)
     assert said in done.stderr
     assert json.loads(run("budget", "--json").stdout)["charges"] == []
+
+
+def charges(run: Run) -> list[Any]:
+    return list(json.loads(run("budget", "--json").stdout)["charges"])
+
+
+@pytest.mark.parametrize(
+    "name", ["visits.csv", "-", "visits.arrows", "visits.arrow", "visits.parquet", "parts"]
+)
+def test_a_wrong_column_charges_nothing(name: str, folder: Path, run: Run) -> None:
+    rows = pa.csv.read_csv(pa.BufferReader(ROWS.encode()))
+    (folder / "visits.csv").write_text(ROWS)
+    for made in (pa.ipc.new_stream, pa.ipc.new_file):
+        with made(folder / f"visits.arrow{'s' * (made is pa.ipc.new_stream)}", rows.schema) as writer:
+            writer.write_table(rows)
+    (folder / "parts").mkdir()
+    for path in ("visits.parquet", "parts/1.parquet"):
+        pa.parquet.write_table(rows, folder / path)
+    given = (*GIVEN, "--input", name, "--until", "2026-01-04")
+    done = run(*given, "--time", "at", text=ROWS)
+    assert done.exit_code == 1
+    assert "column at" in done.stderr
+    assert "charged: nothing" in done.stderr
+    assert charges(run) == []
+    done = run(*given, text=ROWS)
+    assert done.exit_code == 0, done.stderr
+    assert len(done.stdout.splitlines()) == 3
+    assert len(charges(run)) == 1
+
+
+def test_columns_that_are_read_after_the_charge_are_found(
+    folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.streams.feeds.text.TextFeed.look", lambda self: None)
+    done = run(*GIVEN, "--time", "at", text=ROWS)
+    assert len(charges(run)) == 1
+    assert "column at" in done.stderr
+    # The error says so at least.
+    assert "charged: epsilon 0.5, which stays charged" in done.stderr
+
+
+def test_an_input_that_is_no_arrow_charges_nothing(folder: Path, run: Run) -> None:
+    for text in (ROWS, "x", "ARROW1\0\0x", "\xff"):
+        done = run(*GIVEN, "--format", "arrow", text=text)
+        assert done.exit_code == 1
+        done = run(*GIVEN, "--format", "parquet", text=text)
+        assert done.exit_code == 1
+    assert charges(run) == []
+    assert run(*GIVEN, "--format", "arrow", text="").exit_code == 0  # no batch yet is no fault
+
+
+POLLED = ("stream", "polled.toml", "--start", "2026-01-01", "--periods", "4", "-e", "1/2", "--poll", "--json")
+
+
+def polled(folder: Path) -> None:
+    """A policy over a DuckDB file."""
+    policy = (folder / "policy.toml").read_text()
+    (folder / "polled.toml").write_text(
+        policy.replace(policy[: policy.find("[tables")], 'budget = 1\nsource.url = "duckdb:visits.db"\n')
+    )
+    rows = pa.csv.read_csv(pa.BufferReader(ROWS.encode()))  # noqa: F841  DuckDB reads it
+    with duckdb.connect(str(folder / "visits.db")) as file:
+        file.sql("CREATE TABLE visits AS SELECT * REPLACE (CAST(time AS TIMESTAMP) AS time) FROM rows")
+
+
+def test_a_table_is_polled(folder: Path, run: Run) -> None:
+    polled(folder)
+    first = run(*POLLED, "--until", "2026-01-03")
+    assert first.exit_code == 0, first.stderr
+    assert [one["period"] for one in lines(first.stdout)] == ["2026-01-01", "2026-01-02"]
+    assert abs(lines(first.stdout)[0]["value"] - 100) < 200  # noise of scale 6
+    with duckdb.connect(str(folder / "visits.db")) as file:  # nobody holds the file between polls
+        file.sql("INSERT INTO visits SELECT * REPLACE (TIMESTAMP '2026-01-02' AS time) FROM visits")
+        file.sql("INSERT INTO visits SELECT * REPLACE (TIMESTAMP '2026-01-04' AS time) FROM visits LIMIT 9")
+    rest = run(*POLLED, "--follow", "--grace", "60")  # all periods are over
+    assert rest.exit_code == 0, rest.stderr
+    assert lines(rest.stdout)[:2] == lines(first.stdout)  # late rows change nothing that was shown
+    assert len(lines(rest.stdout)) == 4
+    assert len(json.loads(run("budget", "-p", "polled.toml", "--json").stdout)["charges"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--time", "age"), "date or a time stamp"), (("--time", "at"), "no column at"), (("--ticks",), "--poll reads"),
+        (("--input", "duckdb:none.db"), "none.db"), (("--format", "lines"), "--poll reads"),
+        (("--grace", "1e300"), "a number of seconds"),
+    ],
+)  # fmt: skip
+def test_a_table_that_cannot_be_polled_charges_nothing(
+    more: tuple[str, ...], said: str, folder: Path, run: Run
+) -> None:
+    polled(folder)
+    done = run(*POLLED, *more)
+    assert done.exit_code in (1, 2)
+    assert said in done.stderr
+    assert json.loads(run("budget", "-p", "polled.toml", "--json").stdout)["charges"] == []

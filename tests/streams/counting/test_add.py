@@ -137,7 +137,7 @@ def test_a_bound_that_is_not_enforced_for_columns_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     six = pa.Table.from_pylist([row(1, cost="5")] * 6)
-    monkeypatch.setattr(counting, "_first", lambda progress, units, texts, most: np.ones(len(units), bool))
+    monkeypatch.setattr(counting, "first_rows", lambda progress, units, *more: np.ones(len(units), bool))
     with pytest.raises(AssertionError):
         same(tmp_path, [six])
 
@@ -145,14 +145,14 @@ def test_a_bound_that_is_not_enforced_for_columns_is_found(
 def test_a_bound_that_forgets_earlier_batches_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = vars(counting)["_first"]
+    first = vars(counting)["first_rows"]
 
     def forgetful(progress: Any, *more: Any) -> Any:
         progress.seen.clear()
         return first(progress, *more)
 
     six = pa.Table.from_pylist([row(1, cost="5")] * 6)
-    monkeypatch.setattr(counting, "_first", forgetful)
+    monkeypatch.setattr(counting, "first_rows", forgetful)
     with pytest.raises(AssertionError):
         same(tmp_path, [six, six])
 

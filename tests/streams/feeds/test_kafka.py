@@ -1,82 +1,72 @@
-"""The interface of Kafka with an invented client; no real cluster is tested."""
+"""A topic of the cluster that comes with Kafka's client, over Kafka's protocol; no broker of Kafka is tested."""
 
 from __future__ import annotations
 
 import sys
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from discreet.errors import StreamError
+from discreet.streams.feeds import kafka as module
 from discreet.streams.feeds.broker import BrokerFeed
 from discreet.streams.feeds.opening import broker_of
-
-MESSAGES = [b'{"patient": %d}' % n for n in range(5)]
-
-
-class Message:
-    def __init__(self, at: int) -> None:
-        self.at = at
-
-    def error(self) -> None:
-        return None
-
-    def offset(self) -> int:
-        return self.at
-
-    def value(self) -> bytes:
-        return MESSAGES[self.at]
+from tests.streams.feeds.pieces import rows_of
+from tests.streams.feeds.servers import kafka_cluster
 
 
-class Consumer:
-    partitions = 1
-
-    def __init__(self, settings: dict[str, Any]) -> None:
-        assert settings["bootstrap.servers"] == "broker:9092"
-        self.at = 0
-
-    def list_topics(self, topic: str, timeout: float) -> Any:
-        return SimpleNamespace(
-            topics={"visits": SimpleNamespace(partitions=dict.fromkeys(range(self.partitions)))}
-        )
-
-    def assign(self, places: list[Any]) -> None:
-        self.at = max(0, places[0][2])
-
-    def consume(self, most: int, wait: float) -> list[Message]:
-        found = [Message(at) for at in range(self.at, min(self.at + 2, len(MESSAGES)))]
-        self.at += len(found)
-        return found
-
-    def close(self) -> None:
-        pass
+def rows(url: str, place: tuple[int, str] = (0, "")) -> tuple[list[Any], tuple[int, str]]:
+    broker = broker_of(url)
+    try:
+        feed = BrokerFeed(broker, ["patient"])
+        feed.skip(*place)
+        return rows_of(feed.pieces()), (feed.read, feed.digest)
+    finally:
+        broker.close()
 
 
-@pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = SimpleNamespace(
-        Consumer=Consumer, KafkaException=RuntimeError, OFFSET_BEGINNING=-2, TopicPartition=lambda *one: one
-    )
-    monkeypatch.setitem(sys.modules, "confluent_kafka", made)
+def fill(address: str, messages: list[bytes | None]) -> None:
+    import confluent_kafka
+
+    producer = confluent_kafka.Producer({"bootstrap.servers": address})
+    for message in messages:
+        producer.produce("visits", message, partition=0)
+    assert producer.flush(10) == 0
 
 
-@pytest.mark.usefixtures("client")
-def test_messages_come_once() -> None:
-    feed = BrokerFeed(broker_of("kafka://broker/visits"), ["patient"])
-    assert [row["patient"] for piece in feed.pieces() for row in piece.to_pylist()] == list(range(5))  # type: ignore[union-attr]
-    again = BrokerFeed(broker_of("kafka://broker/visits"), ["patient"])
-    again.skip(4, "3")
-    assert [row["patient"] for piece in again.pieces() for row in piece.to_pylist()] == [4]  # type: ignore[union-attr]
+MESSAGES: list[bytes | None] = [b'{"patient": "p%d"}' % n for n in range(5)]
+
+
+def test_messages_come_once(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    with kafka_cluster(visits=1, many=3) as address:
+        url = f"kafka://{address}/visits"
+        assert rows(url) == ([], (0, ""))
+        fill(address, [*MESSAGES, b"\xff", b"[1]", None])
+        found, place = rows(url)
+        assert [row["patient"] for row in found if row] == [f"p{n}" for n in range(5)]
+        assert place == (8, "7")
+        assert rows(url, place) == ([], place)
+        assert [row["patient"] for row in rows(url, (4, "3"))[0] if row] == ["p4"]
+        fill(address, [b'{"patient": "new"}'])
+        assert rows(url, place) == ([{"patient": "new"}], (9, "8"))
+        # A topic that was begun anew has other rows in these places.
+        with pytest.raises(StreamError, match="ends before"):
+            rows(url, (99, "98"))
+        for topic in ("many", "none"):
+            with pytest.raises(StreamError, match="one partition"):
+                broker_of(f"kafka://{address}/{topic}")
+        # Planted: a reader that does not look where the topic ends.
+        monkeypatch.setattr(module.KafkaLog, "_begin", lambda self, begin: _careless(self, begin))
+        assert rows(url, (99, "98"))[0] == []
+    monkeypatch.setattr(module, "_ANSWER", 0.5)
     with pytest.raises(StreamError, match="does not answer"):
-        broker_of("kafka://broker/other")
+        broker_of(f"kafka://{address}/visits")
+    assert "rdkafka" not in "".join(capfd.readouterr())
 
 
-@pytest.mark.usefixtures("client")
-def test_several_partitions_have_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Consumer, "partitions", 2)
-    with pytest.raises(StreamError, match="one partition"):
-        broker_of("kafka://broker/visits")
+def _careless(log: Any, begin: int) -> None:
+    log._reader.assign([log._kafka.TopicPartition("visits", 0, log._kafka.OFFSET_END)])
+    log._begun = True
 
 
 def test_without_the_client_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

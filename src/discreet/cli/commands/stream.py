@@ -45,7 +45,10 @@ class Declared:
         typer.Option("--periods", metavar="T", min=1, help="How many periods it has; else none is the last."),
     ] = None
     delta: Annotated[
-        str, typer.Option("--delta", metavar="DELTA", help="Of the whole stream; its noise is then Gaussian.")
+        str,
+        typer.Option(
+            "--delta", metavar="DELTA", help="May be spent, on Gaussian noise where that errs less."
+        ),
     ] = "0"
     window: Annotated[
         int,
@@ -86,9 +89,19 @@ class Fed:
     source: Annotated[
         str,
         typer.Option(
-            "--input", metavar="FILE", help="- is stdin; or redis://host/stream, nats://host/stream."
+            "--input", metavar="FILE", help="- is stdin; or redis://host/stream; with --poll a database."
         ),
     ] = "-"
+    poll: Annotated[
+        bool,
+        typer.Option(
+            "--poll", help="Read the table, of the policy's source or --input, when periods have ended."
+        ),
+    ] = False
+    grace: Annotated[
+        float,
+        typer.Option("--grace", metavar="SECONDS", min=0, help="By the clock, periods close so much later."),
+    ] = 0
     form: Annotated[
         str,
         typer.Option("--format", metavar="NAME", help="lines, arrow or parquet; else as the file is named."),
@@ -110,6 +123,19 @@ class Fed:
         """The time whose periods close at the end of the input; None for the time then."""
         return None if self.until is None else _time(self.until, "--until")
 
+    def now(self) -> dt.datetime:
+        """The time by which periods close."""
+        try:
+            return dt.datetime.now(dt.UTC).replace(tzinfo=None) - dt.timedelta(seconds=self.grace)
+        except (ValueError, OverflowError):
+            raise opt.Usage(f"--grace {self.grace}: write a number of seconds, such as 60") from None
+
+    def table(self) -> object:
+        """The table that is polled: True for that of the policy's source, False for none."""
+        if self.poll and (self.form or self.ticks):
+            raise opt.Usage("--poll reads a table, which has no --format and no --ticks")
+        return self.poll and (self.source == "-" or self.source)
+
 
 @grouped
 def command(
@@ -126,12 +152,13 @@ def command(
 ) -> None:
     """Count rows by period as they come, and print each period when it has closed.
 
-    They come as lines, CSV with a header or JSON; as batches of Arrow or files of Parquet; or from a message broker.
+    They come as lines, CSV with a header or JSON; as batches of Arrow or files of Parquet; from a message broker; or
+    from a table of any engine, which is read whenever a period has ended.
 
     The whole stream is charged once, when it begins. A stream that was stopped or killed goes on with the same noise,
     for nothing, when it is given the same input from its start, with the new lines behind. Periods close by a clock:
-    that of this computer with --follow, lines `#tick TIME` with --ticks, and at the end of the input. A row that comes
-    after its period has closed is dropped.
+    that of this computer with --follow or --poll, lines `#tick TIME` with --ticks, and at the end of the input. A row
+    that comes after its period has closed is dropped.
 
     \b
     Examples:
@@ -140,39 +167,70 @@ def command(
         -e 0.5 --input visits.jsonl --follow --json
       discreet stream policy.toml --table visits --start 2026-01-01 -e 1 --mean cost --window 7 --follow \\
         --input redis://localhost/visits
+      discreet stream policy.toml --start 2026-01-01 -e 1 --time seen_at --every hour --poll --grace 60 --follow
       discreet plan --stream 365 --epsilon 1       (the errors of all methods, before)
     """  # noqa: D301
     from discreet.cli.output import say
     from discreet.cli.terminal.standard_streams import see_writable
     from discreet.policy import Policy
     from discreet.session.sources.streaming import stream
-    from discreet.streams.feeds import open_feed
 
     begin, last = _time(declared.start, "--start"), feed.last()
+    feed.now()
     policy = place.policy_file(declared.policy)
     table = declared.table or place.private_table(Policy.from_toml(policy))
     see_writable()
     with ExitStack() as stack:
-        made = stack.enter_context(open_feed(feed.source, feed.form, feed.follow, feed.ticks))
+        polled = feed.table()
+        rows = _Rows(feed, stack) if polled is False else None
         running = stack.enter_context(
             stream(
                 policy, table, start=begin, epsilon=declared.epsilon,
                 periods=declared.periods, delta=declared.delta, every=declared.every, time=declared.column,
                 by=declared.by, count=declared.count or not (declared.sums or declared.means),
                 sums=declared.sums or (), means=declared.means or (), window=declared.window, method=declared.method,
-                name=declared.name, state=state, ledger=ledger, confidence=confidence,
+                name=declared.name, state=state, ledger=ledger, confidence=confidence, poll=polled,
+                see=None if rows is None else rows.see,
             )
         )  # fmt: skip
         spec, charged = running.spec, running.charged
         say(spec.promise if charged is None else f"{spec.promise} {charged} was charged.")
-        read = made(spec)
         shown = _Shown(spec, as_json)
         if not new:
             for t in range(1, running.closed + 1):
                 shown(running.estimates(t))
+        if rows is None:
+            _poll(running, feed, last, shown)
+            return
+        read = rows.feed
         read.skip(running.progress.read, running.progress.digest)
         for t in _clock(running, read, feed, last):
             shown(running.close(t, read))
+
+
+class _Rows:
+    """The rows of an input, which is opened before the charge."""
+
+    feed: Feed
+
+    def __init__(self, fed: Fed, stack: ExitStack) -> None:
+        from discreet.streams.feeds import open_feed
+
+        self._made = stack.enter_context(open_feed(fed.source, fed.form, fed.follow, fed.ticks))
+
+    def see(self, spec: StreamSpec) -> None:
+        """See that it has the columns."""
+        self.feed = self._made(spec)
+        self.feed.look()
+
+
+def _poll(stream: Stream, feed: Fed, last: dt.datetime | None, shown: _Shown) -> None:
+    """Read the table when periods have ended."""
+    while True:
+        shown(stream.poll(feed.now() if last is None or feed.follow else last))
+        if not feed.follow or stream.closed == stream.spec.periods.count:
+            return
+        time.sleep(PAUSE)
 
 
 def _clock(stream: Stream, read: Feed, feed: Fed, last: dt.datetime | None) -> Iterator[int]:
@@ -185,10 +243,10 @@ def _clock(stream: Stream, read: Feed, feed: Fed, last: dt.datetime | None) -> I
             else:
                 stream.take(piece)
         if not feed.follow:
-            yield ended(last or _now())
+            yield ended(last or feed.now())
             return
         if not feed.ticks:
-            yield ended(_now())
+            yield ended(feed.now())
         if stream.closed == stream.spec.periods.count:
             return
         time.sleep(PAUSE)
@@ -237,7 +295,3 @@ def _time(text: str, option: str) -> dt.datetime:
     if found is None:
         raise opt.Usage(f"{option} {text}: write a time like 2026-01-01 or 2026-01-01T06:00Z")
     return found
-
-
-def _now() -> dt.datetime:
-    return dt.datetime.now(dt.UTC).replace(tzinfo=None)

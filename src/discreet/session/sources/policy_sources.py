@@ -37,6 +37,21 @@ def places(policy: Policy) -> list[tuple[str, str]]:
     return [("source.url", policy.source), *own]
 
 
+def sources_of(policy: Policy) -> object:
+    """The sources that a policy names: one for all tables, or one for each."""
+    own = {name: table.url for name, table in policy.tables.items() if table.url is not None}
+    if not own:
+        if policy.source is None:
+            raise PolicyError(
+                "The policy names no data.", 'Write url = "parquet:visits.parquet".', key="source.url"
+            )
+        return policy.source
+    rest = [name for name in policy.tables if name not in own]
+    if rest and policy.source is None:
+        raise PolicyError("The table has no data.", "Give it a url.", key=f"tables.{rest[0]}.url")
+    return {**own, **dict.fromkeys(rest, policy.source)}
+
+
 def _key(policy: Policy, message: str) -> str:
     """The key at fault: the one whose url the message speaks of, else the first."""
     known = places(policy)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
-from discreet.errors import InvalidParameter
+from discreet.errors import EngineError, InvalidParameter, LedgerError, SourceError, StreamError, tell
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.rational import Number, decimal, epsilon_of
@@ -16,8 +17,11 @@ from discreet.release.account import DataAccount
 from discreet.release.bill import Bill, billed
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, account_of
+from discreet.session.sources import csv_types
 from discreet.session.sources.ledger_place import beside_policy
-from discreet.streams import Stream, StreamQuestion, open_stream, time_of
+from discreet.session.sources.policy_sources import open_policy_source, sources_of
+from discreet.session.sources.polled_table import PolledTable
+from discreet.streams import Stream, StreamQuestion, StreamSpec, open_stream, time_of
 from discreet.streams import declared as of_policy
 
 
@@ -42,6 +46,8 @@ def stream(
     state: str | os.PathLike[str] | None = None,
     ledger: str | os.PathLike[str] | None = None,
     confidence: float = 0.95,
+    poll: object = False,
+    see: Callable[[StreamSpec], object] | None = None,
 ) -> Iterator[Stream]:
     """Begin a stream, which charges all of it once, or go on with it, which is free.
 
@@ -53,7 +59,7 @@ def stream(
         start: of the first period, in UTC.
         epsilon: of the whole stream.
         periods: how many there are; None where no last one is known, and then there may be 131,071.
-        delta: of the whole stream; above zero its noise is Gaussian, and else Laplace noise.
+        delta: that the whole stream may spend; above zero its noise is Gaussian where that errs less.
         every: `minute`, `hour`, `day`, `week` or `month`.
         time: the column with the time of a row.
         by: a column with public keys, for one number of each group.
@@ -67,6 +73,9 @@ def stream(
         state: the folder of its state, as secret as the data; by default beside the policy.
         ledger: where the budget is kept; by default as the policy says.
         confidence: of the intervals.
+        poll: a table that is read when periods have ended, by `Stream.poll`: True for that of the policy's source, or
+            a source that `protect` opens. By default rows are added, and periods closed, by the caller.
+        see: called with the declarations before anything is charged, which it may refuse by raising.
 
     Raises:
         PolicyError, InvalidParameter: a declaration does not fit. Nothing was charged.
@@ -84,7 +93,7 @@ def stream(
     declared = Policy.from_toml(path)
     asked = StreamQuestion(
         time, begin, every, periods, epsilon_of(epsilon), decimal(delta, "delta"), name, by, count, tuple(sums),
-        tuple(means), window, method,
+        tuple(means), window, method, poll is not False,
     )  # fmt: skip
     spec = of_policy(declared, table, asked)
     limit = Loss(declared.budget.epsilon, declared.budget.delta)
@@ -94,6 +103,26 @@ def stream(
         payer = DataAccount(book, account, Guarantee.declared(declared), exact=False)
         with ExitStack() as stack:
             with Bill() as paying, billed(paying):
+                polled = None if poll is False else _polled(declared, None if poll is True else poll)
+                if polled is not None:
+                    polled.see(spec)
+                if see is not None:
+                    see(spec)
                 running = stack.enter_context(open_stream(spec, folder, book, payer, confidence))
-            running.charged = paying.loss
-            yield running
+            running.charged, running.table = paying.loss, polled
+            try:
+                yield running
+            except (StreamError, SourceError, EngineError, LedgerError) as error:
+                tell(error, paying.loss)
+                raise
+
+
+def _polled(policy: Policy, source: object) -> PolledTable:
+    """The tables of a policy, at the source that is given or else named there."""
+    from discreet.engines.sources import open_source
+
+    given = sources_of(policy) if source is None else source
+    hidden = [name for name, table in policy.tables.items() if table.public]
+    name = next(iter(policy.tables)) if len(policy.tables) == 1 else None
+    opening = partial(open_source, given, name, csv_types.of_policy(policy, given), hidden)
+    return PolledTable(policy, partial(open_policy_source, policy, opening) if source is None else opening)

@@ -347,6 +347,10 @@ CLICKHOUSE = Dialect(
     hash=_hash,
     least=_least,
     same_hash="MD5({0})",
+    numbers=(
+        "CAST(intDiv(reinterpretAsUInt64(reverse(substring(MD5({0}), 1, 8))), 16) AS Int64)",
+        "CAST(bitAnd(reinterpretAsUInt64(reverse(substring(MD5({0}), 8, 8))), 1152921504606846975) AS Int64)",
+    ),
     functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({
         "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "like": _like, "ilike": _ilike,

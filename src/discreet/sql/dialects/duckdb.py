@@ -56,6 +56,10 @@ DUCKDB = Dialect(
     types=MappingProxyType({}),
     hash=_hash,
     slice=_slice,
+    numbers=(
+        "CAST('0x' || substr(md5({0}), 1, 15) AS BIGINT)",
+        "CAST('0x' || substr(md5({0}), 16, 15) AS BIGINT)",
+    ),
     keyed_hash="sha256('{key}' || CAST({unit} AS VARCHAR))",
     computed_once="MATERIALIZED ",
     least=_least,

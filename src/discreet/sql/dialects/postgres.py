@@ -310,6 +310,10 @@ POSTGRES = Dialect(
     typed_constants=True,
     divide="({0} / {1})",
     hash=_hash,
+    numbers=(
+        "CAST(CAST('x' || substr(md5({0}), 1, 15) AS bit(60)) AS BIGINT)",
+        "CAST(CAST('x' || substr(md5({0}), 16, 15) AS bit(60)) AS BIGINT)",
+    ),
     least=sampled,
     # Of a range the planner thinks that one row in two hundred is in it, and of a CASE that every other row is.
     between="CASE WHEN {0} BETWEEN {1} AND {2} THEN TRUE END",

@@ -279,6 +279,10 @@ SPARK = Dialect(
     total=_total,
     summed="CAST({0} AS DECIMAL(38, 0))",
     hash=_hash,
+    numbers=(
+        "CAST(conv(substr(md5({0}), 1, 15), 16, 10) AS BIGINT)",
+        "CAST(conv(substr(md5({0}), 16, 15), 16, 10) AS BIGINT)",
+    ),
     windows_need_order=True,
     functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({

@@ -83,6 +83,7 @@ class Dialect:
         hash: a fast hash, keyed with 64 bits, of some columns, in which NULL is a value like others. Where it combines
             the hashes of columns, the combination is hashed again: see `sql.lower.contribution_bounding`.
         same_hash: a hash of a text that every engine computes alike.
+        numbers: two integers, of the first 15 hexadecimal digits of MD5 of a text {0} and of the next 15.
         keyed_hash: SHA-256 of a {key} of a fixed length and the text of a {unit}, in lower-case hexadecimal digits that
             compare by code point; None where there is none.
         least: the rows of a unit with the least hashes, where there is a faster way than to rank them all, else None.
@@ -120,6 +121,7 @@ class Dialect:
     saturate: str = "CAST(GREATEST(LEAST({0}, {1}), -{1}) AS BIGINT)"
     hash: Callable[[int, Sequence[str]], str] = _hash
     same_hash: str = "md5({0})"
+    numbers: tuple[str, str] = ("", "")
     keyed_hash: str | None = None
     least: Callable[[RowSelection], str | None] | None = None
     between: str = "{0} BETWEEN {1} AND {2}"

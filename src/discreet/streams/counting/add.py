@@ -6,7 +6,8 @@ in the order of the input. Where a period was shown its rows cannot be taken bac
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,7 +65,8 @@ def add_all(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
     if spec.unit is not None:
         units, texts = columns.units_of(_column(table, spec.unit))
         counted &= units >= 0
-        counted[counted] = _first(progress, units[counted], texts, spec.rows)
+        digests = partial(_digests, progress.key, texts)
+        counted[counted] = first_rows(progress, units[counted], len(texts), digests, spec.rows)
     whole = bool(counted.all())
     t, group = (t, group) if whole else (t[counted], group[counted])
     for measure in spec.measures:
@@ -82,13 +84,27 @@ def add_all(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
             _add(flat, at + part * len(spec.keys), added)
 
 
-def _first(progress: Progress, units: Integers, texts: pa.StringArray, most: int) -> Mask:
-    """Which rows are among the first of their units, counting those seen before; and remember them."""
-    many = np.bincount(units, minlength=len(texts))
+def _digests(key: bytes, texts: pa.StringArray, used: Integers) -> list[bytes]:
+    return digests_of(key, texts.take(pa.array(used)))
+
+
+def first_rows(
+    progress: Progress, units: Integers, size: int, digests_at: Callable[[Integers], list[bytes]], most: int
+) -> Mask:
+    """Which rows are among the first of their units, counting those seen before; and remember them.
+
+    Args:
+        progress: remembers them.
+        units: the number of the unit of each row.
+        size: how many units there are.
+        digests_at: gives the digests of some units.
+        most: so many rows of each unit are counted.
+    """
+    many = np.bincount(units, minlength=size)
     used = np.flatnonzero(many)
-    digests, seen = digests_of(progress.key, texts.take(pa.array(used))), progress.seen
+    digests, seen = digests_at(used), progress.seen
     before = np.fromiter((seen.get(digest, 0) for digest in digests), np.int64, len(digests))
-    room = np.zeros(len(texts), np.int64)
+    room = np.zeros(size, np.int64)
     room[used] = np.maximum(0, most - before)
     taken = np.minimum(room, many)[used]
     after = (before + taken).tolist()

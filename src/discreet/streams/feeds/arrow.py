@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.ipc
 
 from discreet.errors import StreamError
+from discreet.streams.counting.columns import see_types
 from discreet.streams.feeds.place import Place, more
 from discreet.streams.feeds.sound import sound
 
@@ -38,6 +39,38 @@ class ArrowFeed(Place):
         self._schema: pa.Schema | None = None
         self._head = b""
         """The messages with the schema and the dictionaries."""
+
+    def look(self) -> None:
+        """See, before a charge, that the schema has the columns; a file may have none yet.
+
+        Raises:
+            StreamError: the input is no Arrow, or lacks a column.
+        """
+        while (size := self._first()) is None:
+            new, ended = more(self._file)
+            self._rest += new
+            if ended and not new:
+                if self._follow or not self._rest:
+                    return
+                raise _broken("ends within its schema")
+        begin = len(_MAGIC) if self._rest.startswith(_MAGIC) else 0
+        try:
+            schema = pa.ipc.read_schema(pa.py_buffer(self._rest[begin:size]))
+        except (pa.ArrowException, OSError, UnicodeError):
+            raise _broken("has a schema that cannot be read") from None
+        see_types(schema, self._needed[0], self._needed[1:])
+
+    def _first(self) -> int | None:
+        """Where the first message ends; None where it is not there yet."""
+        begin = 8 if self._rest.startswith(_MAGIC) else 0
+        if len(self._rest) < begin + 8:
+            return None
+        self._at, before = begin, self.read
+        try:
+            size = self._size()
+        finally:
+            self._at, self.read = 0, before
+        return None if size is None else begin + size
 
     def skip(self, read: int, digest: str) -> None:
         """Skip the batches that were counted before.

@@ -42,6 +42,13 @@ class Feed(Protocol):
     def digest(self) -> str:
         """The place, or a hash of the input up to it."""
 
+    def look(self) -> None:
+        """See, before a charge, that the input has the columns, as far as it can tell without a row.
+
+        Raises:
+            StreamError: it lacks one.
+        """
+
     def skip(self, read: int, digest: str) -> None:
         """Go to the place up to which rows were counted before."""
 
@@ -114,4 +121,7 @@ def broker_of(url: str) -> Broker:
         from discreet.streams.feeds.kafka import KafkaLog
 
         return KafkaLog(where)
-    raise StreamError("No broker is known of this kind.", "Write redis://, nats:// or kafka://.")
+    raise StreamError(
+        "No broker is known of this kind.",
+        "Write redis://, nats:// or kafka://; or --poll, to read a table of a database.",
+    )

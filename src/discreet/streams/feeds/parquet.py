@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Final
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from discreet.errors import StreamError
+from discreet.streams.counting.columns import see_types
 from discreet.streams.feeds.place import Place
 from discreet.streams.feeds.sound import sound
 
@@ -29,6 +31,27 @@ class ParquetFeed(Place):
         self._source = source
         self._needed = needed
         self._done: list[str] = []
+
+    def look(self) -> None:
+        """See, before a charge, that the first file has the columns; a folder may have no file yet.
+
+        Raises:
+            StreamError: it is no Parquet, or lacks a column.
+        """
+        if not isinstance(self._source, Path):
+            text = self._source.read()
+            self._source = io.BytesIO(text)
+            opened: Path | io.BytesIO = io.BytesIO(text)
+        else:
+            path = next(iter(sorted(self._source.glob("*.parquet"))), None)
+            if path is None:
+                return
+            opened = path
+        try:
+            schema = pq.read_schema(opened)
+        except (pa.ArrowException, OSError):
+            raise _none() from None
+        see_types(schema, self._needed[0], self._needed[1:])
 
     def skip(self, read: int, digest: str) -> None:
         """Skip the files that were counted before.
@@ -68,7 +91,7 @@ class ParquetFeed(Place):
             for batch in file.iter_batches(_ROWS, columns=names, use_threads=False):
                 yield sound(pa.Table.from_batches([batch]))
         except (pa.ArrowException, OSError):
-            raise StreamError("A file is no Parquet.", "Give Parquet, or name another --format.") from None
+            raise _none() from None
 
     def _files(self) -> Iterator[tuple[str, Callable[[], bytes]]]:
         if not isinstance(self._source, Path):
@@ -76,3 +99,7 @@ class ParquetFeed(Place):
         else:
             for path in sorted(self._source.glob("*.parquet")):
                 yield path.name, path.read_bytes
+
+
+def _none() -> StreamError:
+    return StreamError("A file is no Parquet.", "Give Parquet, or name another --format.")

@@ -46,6 +46,38 @@ class Place:
             )
 
 
+class Again:
+    """A binary file of which some bytes were read, which come again."""
+
+    def __init__(self, ahead: bytes, file: IO[bytes]) -> None:
+        self._ahead, self._file = ahead, file
+
+    def readline(self, most: int = -1) -> bytes:
+        """The next line, or the part of it that was there."""
+        if not self._ahead:
+            return self._file.readline(most)
+        at = self._ahead.find(b"\n") + 1 or len(self._ahead)
+        return self._taken(at if most < 0 else min(at, most))
+
+    def read1(self, most: int) -> bytes:
+        """Bytes that are there."""
+        return self._taken(most) if self._ahead else self._file.read1(most)  # type: ignore[attr-defined]
+
+    def read(self) -> bytes:
+        """All that is left."""
+        return self._taken(len(self._ahead)) + self._file.read()
+
+    def fileno(self) -> int:
+        """The number of the file; none while bytes are ahead, which need no waiting."""
+        if self._ahead:
+            raise OSError
+        return self._file.fileno()
+
+    def _taken(self, most: int) -> bytes:
+        out, self._ahead = self._ahead[:most], self._ahead[most:]
+        return out
+
+
 def more(file: IO[bytes], until: bytes = b"") -> tuple[bytes, bool]:
     """The bytes that are there, at least one, up to about a block; and whether the file has ended.
 

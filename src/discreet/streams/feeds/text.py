@@ -11,13 +11,13 @@ import csv
 import datetime as dt
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from typing import IO, Any, Final, TypeAlias
+from typing import IO, Any, Final, TypeAlias, cast
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
-from discreet.streams.feeds.place import more
+from discreet.streams.feeds.place import Again, more
 from discreet.streams.lines import TICK, Lines
 from discreet.streams.periods import time_of
 
@@ -52,6 +52,17 @@ class TextFeed(Lines):
         super().__init__(file, follow, needed)
         self._ticks = ticks
         self._numbers = frozenset(numbers)
+
+    def look(self) -> None:
+        """See, before a charge, that a header names the columns; JSON has none, and a file may have no line yet.
+
+        Raises:
+            StreamError: the first line is no header, or lacks a column.
+        """
+        line = self._file.readline()
+        if line.endswith(b"\n") or (line and not self._follow):
+            self._names_of(line)
+        self._file = cast("IO[bytes]", Again(line, self._file))
 
     def pieces(self) -> Iterator[Piece]:
         """The pieces that are there, up to the end of the input as it stands; the place is behind each piece.
