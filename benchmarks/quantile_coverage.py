@@ -60,10 +60,9 @@ def outcomes(leaves: Integers, number: ExponentialQuantile) -> tuple[Floats, Int
     all_ = Parts.whole(counts, number.measure.leaves)[np.zeros(POINTS * many, np.int64)]
     leaf, off = np.repeat(leaf, many), np.repeat(off, many)
     outcome = np.tile(np.arange(many), POINTS)
-    low, high, beside, light = number.beside(counts, all_, leaf, outcome)
-    chance = np.where(light, 1, number.weights[outcome]) * np.exp(
-        -np.maximum(0, beside - off) / float(number.scale * number.q.denominator)
-    )
+    low, high, beside = number.beside(counts, all_, leaf, outcome)
+    farther = np.maximum(0, beside - off) / float(number.scale * number.q.denominator)
+    chance = number.weights[outcome] * np.exp(-farther)
     return chance, low, high
 
 

@@ -48,9 +48,9 @@ def around(
     if not isinstance(mechanism, SurroundedQuantile):
         return [(leaf, leaf, 1.0)]
     every = np.arange(len(mechanism.weights))
-    low, high, off, light = mechanism.beside(counts, parts[0 * every], 0 * every + leaf, every)
+    low, high, off = mechanism.beside(counts, parts[0 * every], 0 * every + leaf, every)
     scale = float(mechanism.scale * mechanism.q.denominator)
-    weight = np.where(light, 1, mechanism.weights) * np.exp(-np.maximum(0, off - gap) / scale)
+    weight = mechanism.weights * np.exp(-np.maximum(0, off - gap) / scale)
     return list(zip(low.tolist(), high.tolist(), weight.tolist(), strict=True))
 
 

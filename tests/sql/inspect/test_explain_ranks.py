@@ -16,4 +16,4 @@ def test_the_mechanism_and_its_shares_are_said() -> None:
     assert "exponential mechanism on ranks" in text
     assert "so do the rows of one unit: 3" in text
     assert "all of it for number and interval in one draw, at a scale of 3 rows" in text
-    assert "the narrowest around it that lie 16 rows beyond the quantile" in text
+    assert "the narrowest around it that lie 9.5 rows beyond the quantile" in text

@@ -60,8 +60,8 @@ class Proposing(Protocol):
 
     def beside(
         self, counts: SparseCounts, parts: Parts, leaf: Integers, outcome: Integers
-    ) -> tuple[Integers, Integers, Integers, Bools]:
-        """Lower and upper end, distance of the ends, and whether an outcome weighs but one."""
+    ) -> tuple[Integers, Integers, Integers]:
+        """Lower and upper end, and distance of the ends."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,9 @@ class LikelyLeaf:
         single = (some.stop[at] - some.start[at] == 1) & ~some.far[at]
         part, outcome = np.repeat(np.arange(size), len(whole)), np.tile(np.arange(len(whole)), size)
         leaf = np.where(single, some.start[at], parts.low)[part]
-        _, _, beside, light = mechanism.beside(counts, parts[part], leaf, outcome)
+        _, _, beside = mechanism.beside(counts, parts[part], leaf, outcome)
         farther = np.clip(beside - gaps[at][part], 0, mechanism.most)
-        own = np.where(light, 1, whole[outcome])
+        own = whole[outcome]
         own[beside >= 1 << 62] = 0  # outside the range
         most = own * np.exp(-farther / float(scale)) * (1 + ROUNDED)
         shares = np.where(farther, np.minimum(own, most.astype(np.int64) + 1), own)

@@ -36,7 +36,7 @@ from discreet.mechanisms.ranks.quantile import ExponentialQuantile, row_moves, s
 from discreet.mechanisms.ranks.quantile_order import Step, depth, deviations, steps
 from discreet.mechanisms.ranks.rank_candidates import Parts
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts, read_counts
-from discreet.mechanisms.ranks.surrounded_quantile import MORE_ROWS, SurroundedQuantile
+from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 from discreet.rational import Number, epsilon_of
 
 if TYPE_CHECKING:
@@ -48,9 +48,9 @@ Integers = npt.NDArray[np.int64]
 
 LEVEL: Final = 0.95
 """The confidence that the ends are drawn for."""
-WIDTH: Final = 8.0
+WIDTH: Final = 6.6
 """How many scales an end lies from its quantile, in the mean, where values lie densely."""
-ERROR: Final = 1.3
+ERROR: Final = 1.2
 """How many times as much a number errs with an interval as without, where values lie densely."""
 EACH: Final = 3
 """How many integers are drawn for a quantile with an interval: the number, the lower and the upper end."""
@@ -180,7 +180,7 @@ class QuantilesWithEnds(PureLoss):
     def half_widths(self) -> dict[Fraction, float]:
         """How many rows lie between each quantile and an end of its interval, in the mean, about."""
         return {
-            q: WIDTH * float(self.number(q).scale) + MORE_ROWS + self.deviation(q) * bool(self._step(q).level)
+            q: WIDTH * float(self.number(q).scale) + 1 + self.deviation(q) * bool(self._step(q).level)
             for q in self.quantiles
         }
 
@@ -242,12 +242,21 @@ def moves(q: Fraction, rows: int, neighbours: Neighbours, groups: int) -> Fracti
 
 
 def stretch(confidence: float) -> float:
-    """How many times as wide an interval at a confidence is as at `LEVEL`: as far as two-sided exponential errors say.
+    """How many times as wide an interval at a confidence is as at `LEVEL`.
+
+    Below `LEVEL` as far as two-sided exponential errors say, above it as the law of `surrounded_quantile` has it.
 
     Example:
         >>> stretch(0.95), round(stretch(0.99), 2), round(stretch(0.5), 2)
-        (1.0, 1.7, 0.23)
+        (1.0, 2.42, 0.23)
     """
     left = 1 - confidence
+    if confidence >= LEVEL:
+        return float(farther((1 - LEVEL) / left))
     ends = math.log(max(1.0, 1 / (2 * left))) / math.log(1 / (2 * (1 - LEVEL)))
-    return 1.0 if confidence == LEVEL else max(ends, math.log(1 / left) / math.log(1 / (1 - LEVEL)))
+    return max(ends, math.log(1 / left) / math.log(1 / (1 - LEVEL)))
+
+
+def farther(rarer: float | npt.NDArray[np.float64]) -> float | npt.NDArray[np.float64]:
+    """How many times as wide an interval is that misses so many times more rarely."""
+    return rarer**0.55

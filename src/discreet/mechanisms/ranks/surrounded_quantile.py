@@ -1,33 +1,41 @@
 """A quantile together with the ends of its interval, in one draw by the exponential mechanism.
 
 An outcome is a leaf x, the number, and ends around it. The distance of x is that of `ranks.quantile`. The ends
-stand r leaves below and above x, for r = 0 or one of 1, 2, 3, 4, 6, 8, 12 and so on. Let q n - b be the rows by which
-the lower end is below the quantile, with b rows before it, and likewise for the upper end; G(r) is the lesser of the
-two. The interval holds the quantile where G >= 0. It is *sure* where G(r) >= M, and the narrowest sure one is wanted:
-its distance is
+stand r leaves below and above x, for r = 0, a power of two or 3/2 of one. Let q n - b be the rows by which the lower
+end is below the quantile, with b rows before it, and likewise for the upper end; G(r) is the lesser of the two, and an
+end beyond the range is surely beyond the quantile. The ends are as sure as
 
-    max(0, M - G(r), G(r') - M),  r' the next smaller radius.
+    s(r) = least of G(r) - M and G(t r) - M - m, for `RUNGS` (t, m),
 
-An outcome is drawn with a probability proportional to its public weight times e^(-max of both distances/scale). So
-ends cost the number hardly anything: every x has an outcome with ends at distance 0, since G grows with r
-and an end beyond the range is surely beyond the quantile. An interval that misses the quantile has G < 0, and is
-at least M rows off: it is e^(-M/scale) times as likely as a good one, times the number of radii that are too narrow.
-Their weights grow as the square root of the radius, so that these count little. Values may be rounded, or stand in
-heaps: the first radius that reaches beyond a heap is the narrowest sure one, however many rows lie in the heap and
-however long the gap beside it is, which is not so for ends that are drawn by rank.
+and the narrowest with s >= 0 are wanted: their distance is max(0, -s(r), s(r/2)).
 
 Where few rows lie between the quantile and an end of the range, no radius is sure on that side before it reaches the
-bound. So outcomes with the bound on one side are possible too, where the other end is the narrowest sure one by
-itself. The distance of such a bound is max(0, G - M), G that of the widest radius inside the range. An interval that is
-clipped to the range on one side only, and takes its other end from the same radius, weighs least: it is there so that
-some outcome always has distance 0.
+bound. So outcomes with the bound on one side are possible too, where the other end is the narrowest sure one by itself.
+Unless r reaches beyond that bound, their distance is G - M at least, G of the side of the bound and the widest radius
+inside the range. And there is the whole range, at a distance of max(0, G - M), G the greater one of both sides. An
+outcome is drawn with a probability proportional to its public weight times e^(-max of both distances/scale).
 
-Proof. A row more or fewer moves q n - b by q or 1 - q, one up, one down; so each G moves by at most
-S = max(q, 1 - q), as the distance of x does; constants, differences with M, least and greatest of such numbers
-do not move farther. A row replaced by another moves each by at most 1. So an outcome's distance moves by at most
-`moves` in all, as in `ranks.quantile`, and its loss is 2 moves/scale = epsilon. Radii, weights and M are
-public, and so is which outcomes lie inside the range, given x. In parts of groups the rows of the part count, of which
-a row more is one more.
+Some outcome around each x has distance 0, so ends cost the number little: where neither side is sure within the
+range, the whole range; where one is not, the narrowest sure end of the other side; else a radius that is sure on both
+sides, or, where that reaches beyond the range, the narrowest sure end of the side that needs it.
+
+Coverage. An interval that misses the quantile has G < 0, and is at least M rows off: with M of `MARGIN` scales it is
+e^-MARGIN times as likely as a good one, times the number of radii that are too narrow. In a gap without rows all that
+do not reach its edge are equally so, but for G(t r): of a radius t times too narrow or more, m more is missing. So
+these count little, without the weight of wide radii having to grow much: weights of wide radii favour numbers far from
+the quantile, around which more radii have distance 0. As much holds of intervals that are stretched for a confidence
+above 95 %: one that misses when it is t times as wide is e^-m times as likely again. Outcomes with a bound have
+`BOUNDED` scales more, and weigh more: with few rows, almost all radii are too narrow. Values may be rounded, or stand
+in heaps: the first radius that reaches beyond a heap is the narrowest sure one, however many rows lie in the heap and
+however long the gap beside it is, which is not so for ends that are drawn by rank. The interpolated quantile lies
+between two rows, so that ends with G up to max(q, 1 - q) - 1/d may miss it, d the denominator of q. A scale that is
+not wider than a row is therefore as wide as one, and so much, for one of the scales of the margin.
+
+Proof. A row more or fewer moves q n - b by q or 1 - q, one up, one down; so each G moves by at most S = max(q, 1 - q),
+as the distance of x does; constants, differences with them, least and greatest of such numbers do not move farther. A
+row replaced by another moves each by at most 1. So an outcome's distance moves by at most `moves` in all, as in
+`ranks.quantile`, and its loss is 2 moves/scale = epsilon. Radii, rungs, weights and M are public, and so is which
+outcomes lie inside the range, given x. In parts of groups the rows of the part count, of which a row more is one more.
 
 Law. A number is proposed as `ranks.quantile` draws it, an outcome by weight, and it is taken with the probability
 e^(-(its distance - that of x)/scale), if that is the farther one: accepted proposals have the law above, and no
@@ -61,12 +69,16 @@ from discreet.noise.weighted_choice import uniform_below, weighted_choices
 Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
 
-MARGIN: Final = Fraction(5)
+MARGIN: Final = Fraction(31, 10)
 """By how many scales an interval is wanted to hold its quantile."""
-MORE_ROWS: Final = Fraction(1)
-"""And by how many rows more: the quantile lies between two rows, and is interpolated."""
-STEPS: Final = 4
-"""After so many radii one weighs twice as much: about the square root of a radius."""
+RUNGS: Final = ((2, Fraction(1)), (8, Fraction(3)))
+"""By how many scales more when it is so many times as wide."""
+BOUNDED: Final = Fraction(2)
+"""By how many scales more where it ends at a bound."""
+POWER: Final = 0.35
+"""Weights grow as this power of the radius."""
+WEIGHTS: Final = 64, 96, 96, 192
+"""How much ends at the same radius weigh, an end by itself, and the whole range, all for a radius of one."""
 TRIES: Final = 512
 """How many proposals are made at a time for each group, fewer for many groups."""
 FEWEST: Final = 16
@@ -74,8 +86,8 @@ NEVER: Final = 1 << 62
 """The distance of ends that lie outside the range."""
 AT_ONCE: Final = 1 << 19
 """How many proposals are made at a time in all."""
-BOTH, LOWER, UPPER = range(3)
-"""The kinds of outcomes: ends at the same radius; a lower end by itself; an upper end by itself."""
+BOTH, LOWER, UPPER, NONE = range(4)
+"""The kinds of outcomes: ends at the same radius; a lower end by itself; an upper end by itself; the whole range."""
 
 
 @dataclass(frozen=True)
@@ -111,19 +123,27 @@ class SurroundedQuantile(ExponentialQuantile):
 
     @property
     def sure(self) -> int:
-        """By how many rows an interval is sure to hold its quantile, times the denominator of q."""
-        return math.ceil(MARGIN * self._scale + MORE_ROWS * self.q.denominator)
+        """By how many rows an interval is wanted to hold its quantile, times the denominator of q."""
+        # An end that misses lies at most max(q, 1 - q) - 1/d rows on the right side of q n.
+        q, unit = self.q.numerator, self.q.denominator
+        rows = unit + max(q, unit - q) - 1
+        scale = self._scale
+        return math.ceil((MARGIN - 1) * scale + (scale if scale > rows else rows))
 
     @cached_property
     def radii(self) -> Integers:
-        """The radii up to the first that spans the range: int64 array (k,)."""
-        powers = 1 << np.arange((self.measure.leaves - 1).bit_length() + 1)
-        return np.concatenate([[0, 1], np.stack([powers[1:], powers[1:] // 2 * 3], axis=1).ravel()])
+        """0, the powers of two and 3/2 of them, within the range: int64 array (k,)."""
+        powers = 1 << np.arange((self.measure.leaves - 1).bit_length())
+        every = np.concatenate([[0, 1], np.stack([powers[1:], powers[1:] // 2 * 3], axis=1).ravel()])
+        return every[every < self.measure.leaves]
 
     @cached_property
     def weights(self) -> Integers:
-        """The weight of each outcome by kind and radius: int64 array (3 k,)."""
-        return np.tile(1 << np.arange(len(self.radii)) // STEPS, 3)
+        """The weight of each outcome by kind and radius, and of the whole range: int64 array (3 k + 1,)."""
+        powers = np.maximum(self.radii, 0.5) ** POWER
+        both, lower, upper, whole = WEIGHTS
+        every = np.concatenate([both * powers, lower * powers, upper * powers, whole * powers[-1:]])
+        return np.asarray(every.astype(np.int64))
 
     def surround(self, counts: SparseCounts, parts: Parts) -> Surrounded:
         """Draw for parts of groups.
@@ -154,10 +174,8 @@ class SurroundedQuantile(ExponentialQuantile):
         )
         if likely is not None:
             outcome[own], kept = likely.outcomes(part[own])
-        low, high, beside, light = self.beside(counts, here[part], leaf, outcome)
-        # A light outcome weighs one, however heavy its radius is.
+        low, high, beside = self.beside(counts, here[part], leaf, outcome)
         good = bernoulli_exp(np.clip(beside - off, 0, self.most), scale=self._scale)
-        good &= ~light | (uniform_below(self.weights[outcome]) == 0)
         if likely is not None:
             good[own] = kept
         taken &= good & (beside < NEVER)
@@ -200,8 +218,8 @@ class SurroundedQuantile(ExponentialQuantile):
 
     def beside(
         self, counts: SparseCounts, parts: Parts, leaf: Integers, outcome: Integers
-    ) -> tuple[Integers, Integers, Integers, Bools]:
-        """Lower and upper end, distance of the ends, and whether it weighs but one: for each leaf and outcome.
+    ) -> tuple[Integers, Integers, Integers]:
+        """Lower and upper end, and distance of the ends, for each leaf and outcome.
 
         Args:
             counts: of all groups.
@@ -210,35 +228,42 @@ class SurroundedQuantile(ExponentialQuantile):
             outcome: int64 array (n,): which outcome, as in `weights`.
         """
         kind, at = outcome // len(self.radii), outcome % len(self.radii)
-        radius, narrower = self.radii[at], self.radii[np.maximum(at - 1, 0)]
+        radius, narrower = self.radii[at], self.radii[at] // 2
         down, up = leaf - parts.low, parts.high - 1 - leaf  # how many leaves lie beside it
-        clipped_low, clipped_high = radius > down, radius > up
-        # Of ends at the same radius a clipped one is sure; of an end by itself the other one is the bound.
-        low_bound = np.where(kind == BOTH, clipped_low, kind == UPPER)
-        high_bound = np.where(kind == BOTH, clipped_high, kind == LOWER)
-        below, above = self._below(counts, parts, leaf - radius), self._above(counts, parts, leaf + radius)
-        sure, most = self.sure, self.most
-        held = np.minimum(np.where(low_bound, most, below), np.where(high_bound, most, above))
-        below, above = (
-            self._below(counts, parts, leaf - narrower),
-            self._above(counts, parts, leaf + narrower),
-        )
-        inner = np.minimum(
-            np.where((kind == UPPER) | (narrower > down), most, below),
-            np.where((kind == LOWER) | (narrower > up), most, above),
-        )
-        inner[at == 0] = -most
-        beyond = np.where(
-            kind == UPPER,
-            self._below(counts, parts, leaf - self._inside(down)),
-            self._above(counts, parts, leaf + self._inside(up)),
-        )
-        beyond[kind == BOTH] = -most
-        off = np.maximum(np.maximum(0, sure - held), np.maximum(inner, beyond) - sure)
-        off[(kind == LOWER) & clipped_low | (kind == UPPER) & clipped_high] = NEVER
-        low = np.where(low_bound, -1, leaf - radius)
-        high = np.where(high_bound, self.measure.leaves, leaf + radius)
-        return low, high, off, (kind == BOTH) & (clipped_low != clipped_high)
+        to_low, to_high = (kind == UPPER) | (kind == NONE), (kind == LOWER) | (kind == NONE)
+        most = self.most
+
+        def held(ends: Integers) -> Integers:
+            lower = np.where(to_low | (ends > down), most, self._below(counts, parts, leaf - ends))
+            return np.minimum(
+                lower, np.where(to_high | (ends > up), most, self._above(counts, parts, leaf + ends))
+            )
+
+        def surely(ends: Integers) -> Integers:
+            out = held(ends)
+            for times, more in RUNGS:
+                out = np.minimum(out, held(times * np.maximum(ends, 1)) - math.ceil(more * self._scale))
+            return np.asarray(out - sure)
+
+        sure = self.sure + np.where(kind == BOTH, 0, math.ceil(BOUNDED * self._scale))
+        inner = surely(narrower)
+        inner[(at == 0) | (kind == NONE)] = -most
+        beyond = self._beyond(counts, parts, leaf, kind, radius) - sure
+        off = np.maximum(np.maximum(0, -surely(radius)), np.maximum(inner, beyond))
+        off[(~to_low & (radius > down)) | (~to_high & (radius > up))] = NEVER
+        low, high = np.where(to_low, -1, leaf - radius), np.where(to_high, self.measure.leaves, leaf + radius)
+        return low, high, off
+
+    def _beyond(
+        self, counts: SparseCounts, parts: Parts, leaf: Integers, kind: Integers, radius: Integers
+    ) -> Integers:
+        """How sure the widest ends inside the range would be, where an outcome has a bound in their place."""
+        down, up = leaf - parts.low, parts.high - 1 - leaf
+        below = self._below(counts, parts, leaf - self._inside(down))
+        above = self._above(counts, parts, leaf + self._inside(up))
+        below[(kind == BOTH) | (kind == LOWER) | ((kind == UPPER) & (radius > down))] = -self.most
+        above[(kind == BOTH) | (kind == UPPER) | ((kind == LOWER) & (radius > up))] = -self.most
+        return np.asarray(np.maximum(below, above))
 
     def _inside(self, leaves: Integers) -> Integers:
         """The widest radius of up to so many leaves."""
@@ -246,8 +271,9 @@ class SurroundedQuantile(ExponentialQuantile):
 
     @property
     def most(self) -> int:
-        """So many rows, times the denominator of q, stand for all that are more."""
-        return min(math.ceil(quantile.REACH * self._scale) + self.sure, NEVER // 4)
+        """So many rows, times the denominator of q, stand for all that are more; so sure is each bound."""
+        scales = quantile.REACH, BOUNDED, RUNGS[-1][1]
+        return min(sum(math.ceil(one * self._scale) for one in scales) + self.sure, NEVER // 4)
 
     @property
     def reach(self) -> int:

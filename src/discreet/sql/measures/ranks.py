@@ -26,6 +26,7 @@ from discreet.mechanisms.ranks.quantiles_with_ends import (
     ERROR,
     LEVEL,
     QuantilesWithEnds,
+    farther,
     stretch,
 )
 from discreet.sql.expressions.expression import Expression
@@ -182,7 +183,8 @@ class Ranks(LeafCounts):
         if not self.ends:  # anywhere: as far as the bounds
             return np.where(rng.random((draws, len(value))) < 0.5, low, high)
         sure = np.minimum(rng.random((draws, len(value))), 1 - 1e-9)
-        far = np.log(1 / (1 - sure)) / math.log(1 / (1 - LEVEL))
+        rarer = (1 - LEVEL) / (1 - sure)
+        far = np.where(rarer > 1, farther(rarer), 1 - np.log(rarer) / math.log(1 - LEVEL))
         upper = rng.random((draws, len(value))) < 0.5
         place = np.where(upper, value + far * (high - value), value - far * (value - low))
         return np.asarray(np.clip(place, self.grid.lo, self.grid.hi))
