@@ -48,6 +48,7 @@ def places(
     source: PlannedRelease,
     before: MeasuredRows,
     every: frozenset[Expression] = frozenset(),
+    among: bool = False,
 ) -> tuple[Integers, int] | None:
     """Where the groups of an earlier release belong among those of a question; None where they do not make it up.
 
@@ -68,7 +69,7 @@ def places(
     conditions = [one for one in asked if one not in given]
     if source.keys == release.keys and not conditions:
         return np.arange(release.cells), 1
-    if conditions and not part.rows.fixed:
+    if conditions and not (part.rows.fixed or among):
         return None  # the cap holds among the rows that are left
     if any(key.block is not None or not key.public for key in (*source.keys, *release.keys)):
         return None
