@@ -34,9 +34,7 @@ def as_asked(finest: PlannedRelease, asked: PlannedRelease, shared: int) -> Plan
     parts = list(finest.parts)
     for own, other in zip(finest.measures, asked.measures, strict=True):
         part = asked.parts[other.part]
-        parts[own.part] = replace(
-            parts[own.part], cap=part.cap, per_group=part.per_group, bounded_by=shared
-        )
+        parts[own.part] = replace(parts[own.part], cap=part.cap, per_group=part.per_group, bounded_by=shared)
     return replace(finest, parts=tuple(parts))
 
 

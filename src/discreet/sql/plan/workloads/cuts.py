@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from discreet.engines.schema import Type
@@ -154,7 +155,7 @@ def _shown(column: Column, cuts: Sequence[Cut]) -> list[Value]:
         return [ANYWHERE[column.type]]
     first, last = cuts[0], cuts[-1]
     found = [first.value if first.side == BEHIND else _beside(first.value, -1)]
-    found += [_between(one, other) for one, other in zip(cuts, cuts[1:], strict=False)]
+    found += [_between(one, other) for one, other in pairwise(cuts)]
     found.append(last.value if last.side == BEFORE else _beside(last.value, 1))
     return [value for value in found if value is not None]  # `_possible` left no interval without one
 

@@ -361,7 +361,9 @@ def _planned(
     )
     # The grid has room for the noise of all units, and of all rows of one.
     asked = apart.releases[group[0]]
-    more = units * max(Fraction(1), more_rows(asked, apart.build(unplanned, group[0], apart.shares[group[0]])))
+    more = units * max(
+        Fraction(1), more_rows(asked, apart.build(unplanned, group[0], apart.shares[group[0]]))
+    )
     finest = apart.build(unplanned, group[0], tuple(share / more for share in whole))
     finest = replace(as_asked(finest, asked, others), shares=tuple(share * more for share in finest.shares))
     counted = unplanned.rows
