@@ -4,8 +4,8 @@ Ranges of 365 days with random ends, each a question of one workload: the geomet
 measured apart, from single days, from pieces by themselves, and as the planner does; and the bound of Li and Miklau for
 the sum of their squares.
 
-The same 64 ranges for a unit with 1, 5 and 30 rows, as the planner measures them: counts, and counts in each of 40 wards,
-of which a unit has one row each, with Laplace noise and where a delta is granted.
+The same 64 ranges for a unit with 1, 5 and 30 rows, as the planner measures them: counts, and counts in each of 40
+wards, of which a unit has one row each, with Laplace noise and where a delta is granted.
 
 Running totals with noise of deviation one and columns of length one: ours, the root of the matrix of ones (Henzinger
 and Upadhyay), and the bound.
@@ -100,7 +100,7 @@ def _of_units() -> Iterator[Line]:
             limits = Limits(max_rows_per_group=1) if ward else Limits()
             start = time.process_time()
             asked = Question("", Fraction(1), limits=limits, delta=delta)
-            plan = session._queries.plan_together(texts, asked)[0]  # noqa: SLF001
+            plan = session._queries.plan_together(texts, asked)[0]
             seconds = time.process_time() - start
             found = [one for workload in plan.workloads for one in questions_of(plan, workload)]
             own = _mean(np.array([error for _, error, _ in found])) if len(found) == len(texts) else math.inf
