@@ -81,7 +81,7 @@ def _of_units() -> Iterator[Line]:
     import discreet as dp
     from discreet.session.question import Question
     from discreet.sql.inspect.wording import questions_of
-    from discreet.sql.plan.planner import Limits
+    from discreet.sql.plan.limits import Limits
 
     first, one = dt.date(2024, 1, 1), pa.table({"id": [1], "day": [dt.date(2024, 1, 1)], "ward": [1]})
     bounds = {"day": (first, first + dt.timedelta(DAYS - 1)), "ward": (1, 40)}

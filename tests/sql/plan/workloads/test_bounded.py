@@ -16,8 +16,8 @@ from tests.inside import engine_of, exact_of, noisy_of, workload_plan_of
 import discreet as dp
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.lower.workloads import of_pieces, tables_of
+from discreet.sql.plan.limits import NO_LIMITS, Limits
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import NO_LIMITS, Limits
 
 NONE: Any = lambda _, exact: exact  # noqa: E731  no noise
 DEEP = int(os.environ.get("DISCREET_DEEP", "0")) * 40
