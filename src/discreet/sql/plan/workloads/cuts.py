@@ -2,7 +2,7 @@
 
 A condition that only compares a column with literals does not change between two of these. So the intervals between
 them stand for all values, each by one value that lies in it. The ends are literals of the questions: no data is in
-them. A row belongs to one interval, or to NULL, whatever its value is, because one CASE decides it.
+them. Each row belongs to one interval, or to NULL, because one CASE decides it.
 """
 
 from __future__ import annotations

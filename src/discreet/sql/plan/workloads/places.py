@@ -59,7 +59,7 @@ def places(
         before: the rows of that.
         every: those of its keys of which NULL stands for all rows of no other value. Whoever reads such a key is asked
             as without.
-        among: whether the cap holds among the rows of the earlier release, whatever the question leaves of them.
+        among: whether the cap holds among the rows of the earlier release, and not of those that the question leaves.
 
     Returns:
         The group of the question of each group of the earlier release, or -1, and the most that a group has.
