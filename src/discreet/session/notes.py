@@ -45,6 +45,7 @@ def notes_of(
             capped = True
             kept = f"{part.cap} row{'s' * (part.cap != 1)}"
             kept += f", or beyond {part.per_group} in one group" if part.drops_in_groups else ""
+            kept += " that any of the questions measured together counts" if part.among is not None else ""
             notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
     if any(_has_types(part.rows, texts) for release in plan.releases for part in release.parts):
         notes.append("values that do not fit the declared type of their column, which are NULL")

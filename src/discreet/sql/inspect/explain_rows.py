@@ -110,6 +110,7 @@ def _cap(part: MeasuredRows) -> str:
     if part.rows.fixed and part.cap >= part.rows.max_rows and not part.drops_in_groups:
         return f"each {' = '.join(units)} has at most {part.cap:,} row{plural}, so none is dropped"
     within = f", {part.per_group:,} in one group" if part.drops_in_groups else ""
+    within += ", in all questions measured together" if part.among is not None else ""
     return f"at most {part.cap:,} row{plural} of each {' = '.join(units)}{within}, the others are dropped"
 
 

@@ -221,7 +221,8 @@ def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, 
         first = one.measures[0]
         replaced = one.unit_factor > 1 and not one.keys and isinstance(first, Measure)
         alone = first.replacing_sensitivity / (2 * first.row_sensitivity) if replaced else 1.0
-        out.append((named, unit * math.sqrt(law.variance), unit * math.sqrt(2) * len(tables) * alone))
+        shares = math.sqrt(len(tables)) if law.gaussian else len(tables)  # of rho, or of epsilon
+        out.append((named, unit * math.sqrt(law.variance), unit * math.sqrt(2) * shares * alone))
     return out
 
 

@@ -244,7 +244,8 @@ def _kept_in_groups(
     """The rows that are kept in each group; all of them where nobody bounds those."""
     if part.per_group is None or not part.drops_in_groups:
         return rows
-    return kept_in_groups(rows, keep, names, _groups(part, names), part.per_group, salt, dialect, types)
+    groups = [name for name in map(key_name, range(len(part.groups))) if name in names]
+    return kept_in_groups(rows, keep, names, groups, part.per_group, salt, dialect, types)
 
 
 def _alike(part: MeasuredRows) -> bool:

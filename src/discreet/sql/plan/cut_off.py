@@ -79,7 +79,7 @@ def cut_off(releases: Sequence[PlannedRelease], epsilon: Fraction) -> tuple[CutO
 
 def _subjects(release: PlannedRelease) -> Iterator[_Subject]:
     for number, part in enumerate(release.parts):
-        own = MeasuredRows(_narrowed(part.rows, part.keys, release.keys), (), part.cap)
+        own = MeasuredRows(part.among or _narrowed(part.rows, part.keys, release.keys), (), part.cap)
         groups = _groups_of_units(part.rows)
         every = groups and release.discovery is None and part.cap >= release.cells
         if part.rows.per_unit and not part.rows.fixed and not every:

@@ -64,18 +64,27 @@ class MeasuredRows:
         keys: the expressions over them that tell the groups apart.
         cap: how many rows of one unit are counted; 1 when each row is one unit.
         per_group: how many of those may be in one group; None for all of them.
+        bounded_by: of how many of the first keys the groups are made that `per_group` speaks of; None for all keys.
+        among: the rows of which that many are counted, where they are more than these: of several releases together.
     """
 
     rows: Rows
     keys: tuple[Expression, ...]
     cap: int
     per_group: int | None = None
+    bounded_by: int | None = None
+    among: Rows | None = None
+
+    @property
+    def groups(self) -> tuple[Expression, ...]:
+        """The keys of the groups in which rows of a unit are bounded."""
+        return self.keys[: self.bounded_by]
 
     @property
     def once_in_a_group(self) -> bool:
         """Whether a unit has one row in each of its groups, as its rows were grouped by all that the keys read."""
         relation = self.rows.relation
-        carried = {key.name for key in self.keys if isinstance(key, Column)}
+        carried = {key.name for key in self.groups if isinstance(key, Column)}
         return isinstance(relation, PerUnit) and {name for name, _ in relation.keys} <= carried
 
     @property
@@ -234,8 +243,8 @@ class PlannedRelease:
         so are counts of values with so many rows, as a row that is taken away may add to them.
         """
         part = self.parts[measure.part]
-        # Different weighted sums hold the same groups.
-        square = part.square if self.times == 1 else part.cap**2
+        # Different weighted sums hold the same groups, but for the keys by which rows are bounded.
+        square = part.square if self.times == 1 or part.bounded_by is not None else part.cap**2
         moved = square * self.length * measure.row_sensitivity**2
         if self.unit_factor > 1:
             sized = isinstance(measure, Measure) and measure.sizes is not None

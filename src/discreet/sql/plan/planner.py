@@ -78,7 +78,7 @@ def plan(
         _emphasise(weights, emphasis, reading.releases, sets, reading.post)
         return _released(
             reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
-            [reading.post] * len(reading.releases) if framed else [],
+            [reading.post] * len(reading.releases) if framed else [], ranges=catalog.personal is None,
         )  # fmt: skip
 
     # How far a window reaches is a literal that the measures depend on.
@@ -161,6 +161,7 @@ def _released(
     delta: Fraction,
     gaussian: bool,
     posts: Sequence[exp.Query],
+    ranges: bool = True,
 ) -> Planned:
     """The releases with their shares of epsilon, those measured together, and the delta of Gaussian noise."""
     finding = sum(release.unknown for release in unplanned)
@@ -171,7 +172,8 @@ def _released(
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
     found: list[Workload] = []
-    for workload, tables in ranges_of(ReleasesApart(unplanned, chosen, releases, shares, build), weights):
+    apart = ReleasesApart(unplanned, chosen, releases, shares, build)
+    for workload, tables in ranges_of(apart, weights) if ranges else ():
         found.append(workload)
         for index, table in tables.items():
             releases[index] = table

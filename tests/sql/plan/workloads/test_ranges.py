@@ -214,7 +214,10 @@ def test_intervals_cover_and_errors_are_those_foretold() -> None:
 @pytest.mark.parametrize(
     "questions",
     [
-        ["SELECT COUNT(*) AS n FROM data WHERE pay < 20", "SELECT COUNT(*) AS n FROM data WHERE pay < 30"],
+        [
+            "SELECT COUNT(*) AS n FROM data WHERE pay * 2 < 20",
+            "SELECT COUNT(*) AS n FROM data WHERE pay * 2 < 30",
+        ],
         [
             "SELECT MEDIAN(pay) AS n FROM data WHERE age < 9",
             "SELECT MEDIAN(pay) AS n FROM data WHERE age < 8",
@@ -239,11 +242,6 @@ def test_no_question_is_worse_than_apart_where_rows_are_replaced() -> None:
             law: Any = table.estimated
             apart = 2 * (len(questions) * table.measures[0].replacing_sensitivity) ** 2
             assert law is None or law.variance * float(law.scales[0]) ** 2 < 1.03 * apart
-
-
-def test_rows_that_a_cap_may_drop_are_measured_apart() -> None:
-    rows = ROWS.append_column("id", pa.array(np.arange(COUNT) // 3))
-    assert together(workload_plan_of(protect(rows, privacy_unit="id", max_rows=2), COUNTS)) == 0
 
 
 def test_sub_queries_of_one_statement_are_measured_together() -> None:

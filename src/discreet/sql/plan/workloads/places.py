@@ -48,6 +48,7 @@ def places(
     source: PlannedRelease,
     before: MeasuredRows,
     every: frozenset[Expression] = frozenset(),
+    among: bool = False,
 ) -> tuple[Integers, int] | None:
     """Where the groups of an earlier release belong among those of a question; None where they do not make it up.
 
@@ -58,6 +59,7 @@ def places(
         before: the rows of that.
         every: those of its keys of which NULL stands for all rows of no other value. Whoever reads such a key is asked
             as without.
+        among: whether the cap holds among the rows of the earlier release, and not of those that the question leaves.
 
     Returns:
         The group of the question of each group of the earlier release, or -1, and the most that a group has.
@@ -68,7 +70,7 @@ def places(
     conditions = [one for one in asked if one not in given]
     if source.keys == release.keys and not conditions:
         return np.arange(release.cells), 1
-    if conditions and not part.rows.fixed:
+    if conditions and not (part.rows.fixed or among):
         return None  # the cap holds among the rows that are left
     if any(key.block is not None or not key.public for key in (*source.keys, *release.keys)):
         return None

@@ -3,7 +3,8 @@
 Each group of each question is a set of values of the keys (`places`). The values that are in the same of these sets are
 one piece; the pieces are measured, and sums of them, such that the questions have the least error
 (`planning.ranges.pieces`), and every answer is a sum of the estimates of its pieces. So ranges that are parts of
-another add up to it.
+another add up to it. Columns without public values are cut where the questions compare them (`cuts`), and a unit with
+several rows is bounded once for all questions (`bounded`).
 
 Privacy: the integers of the finest grouping, by all keys, are moved by one neighbour step as those of any release. The
 measured sums are a matrix of non-negative integers times them, whose columns add up to S, so they are moved by at most
@@ -37,6 +38,8 @@ from discreet.sql.plan.measure_choice import ADDED_UP
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, listed
+from discreet.sql.plan.workloads.bounded import alike, as_asked, more_rows, of_any
+from discreet.sql.plan.workloads.cuts import intervals
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.places import base_of, places
 
@@ -120,7 +123,7 @@ def _may(one: UnplannedRelease, chosen: Chosen, release: PlannedRelease) -> bool
     return (
         not one.unknown
         and not one.grouping_sets
-        and one.rows.fixed
+        and (one.rows.fixed or one.rows.per_unit)
         and all(choice.counts in ADDED_UP for choice in chosen.choices)
         and not any(isinstance(measure, AllRows) for measure in release.measures)
         and all(key.block is None for key in one.keys)
@@ -155,24 +158,28 @@ def _measured(
     if len(group) < 2 or not _differ(apart, group):
         return None
     shared, columns = _keys(apart, group)
-    found = public_groups(_rows_of(apart, group), columns)
-    values = {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
+    domain = _domain(apart, group, shared, columns)
     public = [
-        index for index in group if all(column in values for column in _columns(apart, group, index, shared))
+        index
+        for index in group
+        if all(
+            column in domain or intervals(column, _asked(apart, group, index, shared)) is not None
+            for column in _columns(apart, group, index, shared)
+        )
     ]
     if len(public) < len(group):
         return _measured(apart, public)
-    domain = [_closed(column, own) for column, own in values.items()]
-    shown = (*shared, *(ks.Key(column, key.values) for column, key in zip(values, domain, strict=True)))
-    if not 0 < math.prod(len(key.values) for key in shown) <= MOST_CELLS:
+    shown = (*shared, *(key for _, key in domain.values()))
+    if not 0 < _cells(shown) <= MOST_CELLS:
         return None
     one = apart.unplanned[group[0]]
     rows = replace(one.rows, relation=_rows_of(apart, group))
-    unplanned = replace(one, rows=rows, keys=(*shared, *domain))
-    plain = replace(apart.build(unplanned, group[0], apart.shares[group[0]]), keys=shown)
-    every = frozenset(column for column, key in zip(values, domain, strict=True) if key.expression != column)
+    unplanned = replace(one, rows=rows, keys=(*shared, *(key for key, _ in domain.values())))
     others = len(shared)
-    series = math.prod(len(key.values) for key in unplanned.keys[:others])
+    built = apart.build(unplanned, group[0], apart.shares[group[0]])
+    plain = replace(as_asked(built, apart.releases[group[0]], others), keys=shown)
+    every = frozenset(column for column, (key, _) in domain.items() if key.expression != column)
+    series = _cells(unplanned.keys[:others])
     known = {index: _placed(apart.releases[index], plain, every) for index in group}
     kept = [index for index in group if known[index] is not None]
     if len(kept) < len(group):
@@ -191,6 +198,34 @@ def _measured(
         return None
     parted = Parted(matrix, series, tuple(of.tolist()))
     return _planned(apart, group, unplanned, others, (parted, [own[:, first] for own in placed]))
+
+
+def _cells(keys: Sequence[ks.Key]) -> int:
+    return math.prod(len(key.values) for key in keys)
+
+
+def _domain(
+    apart: ReleasesApart, group: Sequence[int], shared: Sequence[ks.Key], columns: Sequence[Column]
+) -> dict[Column, tuple[ks.Key, ks.Key]]:
+    """Of columns the key that is counted by, and the column with a value of each group of it; others are left out.
+
+    A column is cut where it has no list of values, or where the lists have too many combinations.
+    """
+    found = public_groups(_rows_of(apart, group), columns)
+    values = {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
+    asked = [one for index in group for one in _asked(apart, group, index, shared)]
+    out = {}
+    for column in columns:
+        if column in values:
+            key = _closed(column, values[column])
+            out[column] = key, ks.Key(column, key.values)
+        elif (cut := intervals(column, asked)) is not None:
+            out[column] = cut
+    for column in sorted(values, key=lambda column: -len(values[column])):
+        if _cells((*shared, *(key for key, _ in out.values()))) <= MOST_CELLS:
+            break
+        out[column] = intervals(column, asked) or out[column]
+    return out
 
 
 def _keys(apart: ReleasesApart, group: Sequence[int]) -> tuple[list[ks.Key], list[Column]]:
@@ -216,10 +251,23 @@ def _keys(apart: ReleasesApart, group: Sequence[int]) -> tuple[list[ks.Key], lis
 
 def _columns(apart: ReleasesApart, group: Sequence[int], index: int, shared: Sequence[ks.Key]) -> set[Column]:
     """The columns in which a release differs from others."""
+    return {column for one in _asked(apart, group, index, shared) for column in leaves(one)}
+
+
+def _asked(
+    apart: ReleasesApart, group: Sequence[int], index: int, shared: Sequence[ks.Key]
+) -> list[Expression]:
+    """The conditions and keys of a release that others do not have."""
+    conditions, keys = _own(apart, group, index, shared)
+    return [*conditions, *(key.expression for key in keys)]
+
+
+def _own(
+    apart: ReleasesApart, group: Sequence[int], index: int, shared: Sequence[ks.Key]
+) -> tuple[list[Expression], list[ks.Key]]:
     common = _common(apart, group)
-    own = [condition for condition in apart.conditions(index) if condition not in common]
-    keys = [key.expression for key in apart.unplanned[index].keys if key not in shared]
-    return {column for one in (*own, *keys) for column in leaves(one)}
+    conditions = [condition for condition in apart.conditions(index) if condition not in common]
+    return conditions, [key for key in apart.unplanned[index].keys if key not in shared]
 
 
 def _rows_of(apart: ReleasesApart, group: Sequence[int]) -> Relation:
@@ -266,9 +314,9 @@ def _placed(release: PlannedRelease, finest: PlannedRelease, every: frozenset[Ex
     out: Integers | None = None
     for measure, other in zip(release.measures, finest.measures, strict=True):
         part, before = release.parts[measure.part], finest.parts[other.part]
-        if part.drops_in_groups or before.drops_in_groups or part.cap != before.cap:
+        if not alike(part, before):
             return None
-        found = places(release, part, finest, before, every)
+        found = places(release, part, finest, before, every, among=True)
         if found is None or (out is not None and not np.array_equal(out, found[0])):
             return None
         out = found[0]
@@ -311,9 +359,17 @@ def _planned(
     whole = tuple(
         sum(parts, Fraction(0)) for parts in zip(*(apart.shares[index] for index in group), strict=True)
     )
-    # The grid has room for the noise of all units.
-    finest = apart.build(unplanned, group[0], tuple(share / units for share in whole))
-    finest = replace(finest, shares=tuple(share * units for share in finest.shares))
+    # The grid has room for the noise of all units, and of all rows of one.
+    asked = apart.releases[group[0]]
+    more = units * max(
+        Fraction(1), more_rows(asked, apart.build(unplanned, group[0], apart.shares[group[0]]))
+    )
+    finest = apart.build(unplanned, group[0], tuple(share / more for share in whole))
+    finest = replace(as_asked(finest, asked, others), shares=tuple(share * more for share in finest.shares))
+    counted = unplanned.rows
+    if not counted.fixed:
+        counted = of_any(counted, [_own(apart, group, index, unplanned.keys[:others]) for index in group])
+        finest = replace(finest, parts=tuple(replace(part, rows=counted) for part in finest.parts))
     scales = tuple(finest.scale(index) for index in range(len(finest.measures)))
     node = ks.Key(Column("piece", Type.INTEGER, Span()), tuple(range(parted.matrix.nodes)))
     measured = replace(
@@ -330,6 +386,7 @@ def _planned(
         inexact = any(law.bits(at) for at in range(len(scales)))
         tables[index] = replace(
             release,
+            parts=tuple(replace(part, among=None if counted.fixed else counted) for part in release.parts),
             measures=finest.measures,
             shares=finest.shares,
             aggregates=tuple(

@@ -1,0 +1,142 @@
+"""Columns that questions cut: where the cuts are, and that each table has the integers of its question."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.inside import exact_of, noisy_of, workload_plan_of
+
+import discreet as dp
+from discreet.engines.schema import Type
+from discreet.sql import functions as fn
+from discreet.sql.expressions.expression import Column, Expression, Literal
+from discreet.sql.expressions.span import Span
+from discreet.sql.lower.workloads import tables_of
+from discreet.sql.plan.workloads import cuts
+from discreet.sql.plan.workloads.cuts import intervals
+
+NONE: Any = lambda _, exact: exact  # noqa: E731  no noise
+START = dt.datetime(2024, 1, 1)
+FLOATS = [
+    -math.inf,
+    -5e-324,
+    -0.0,
+    0.0,
+    5e-324,
+    1.5,
+    math.nextafter(1.5, 9),
+    2.0,
+    3.25,
+    99.0,
+    math.inf,
+    math.nan,
+    None,
+]
+COUNT = 260
+ROWS = pa.table(
+    {
+        "f": pa.array(FLOATS * 20, pa.float64()),
+        "d": pa.array([Decimal(k % 40) / 10 if k % 9 else None for k in range(COUNT)], pa.decimal128(6, 1)),
+        "t": pa.array([START + dt.timedelta(hours=k % 90) for k in range(COUNT)], pa.timestamp("us")),
+        "n": pa.array([(-(2**63), 2**63 - 1, 7, 8, None)[k % 5] for k in range(COUNT)], pa.int64()),
+        "pay": np.linspace(-5, 60, COUNT),
+    }
+)
+ASKED: dict[str, list[str]] = {
+    "floats": ["f < 1.5", "f <= 1.5", "f = 0.0", "f >= -0.0 AND f < 2", "NOT (f > 3.25)", "f IS NULL", "2 < f"],
+    "decimals": ["d < 0.1", "d BETWEEN 0.1 AND 2", "d IN (0.3, 1.5)", "d > 2", "d IS DISTINCT FROM 0.3"],
+    "moments": ["t < TIMESTAMP '2024-01-02'", "t >= TIMESTAMP '2024-01-02'", "t < TIMESTAMP '2024-01-03 12:30:00'"],
+    "wide": ["n < 8", "n <= 9223372036854775807", "n > 7 OR f < 0", "n = 7"],
+}  # fmt: skip
+FLOAT = Column("x", Type.FLOAT, Span())
+
+
+def protect(**bounds: tuple[Any, Any]) -> dp.Session:
+    return dp.protect(ROWS, privacy_unit="row", bounds={"pay": (0, 50), **bounds}, budget=100)
+
+
+def differing(session: dp.Session, wheres: list[str]) -> int:
+    """How many tables, all measured together, have other integers than those of the question by itself."""
+    plan = workload_plan_of(session, [f"SELECT AVG(pay) AS p FROM data WHERE {where}" for where in wheres])
+    assert [len(one.tables) for one in plan.workloads if one.pieces is not None] == [len(wheres)]
+    found = tables_of(plan, noisy_of(session, plan, NONE))
+    alone = exact_of(session, plan)
+    return sum(
+        not np.array_equal(one.entries, own.entries << (one.places or (0,))[0])
+        for one, own in zip(found, alone, strict=True)
+    )
+
+
+@pytest.mark.parametrize("name", ASKED)
+def test_each_table_has_the_integers_of_its_question(name: str) -> None:
+    """Values at the cuts, next to them, zero of either sign, NULL, NaN and infinities among them."""
+    assert differing(protect(), ASKED[name]) == 0
+    if name == "floats":
+        assert differing(protect(f=(0, 5)), ASKED[name][1:]) == 0
+
+
+def test_a_cut_on_the_wrong_side_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: `<=` is cut before its value."""
+    monkeypatch.setitem(cuts.SIDES, "le", (cuts.BEFORE,))
+    assert differing(protect(), ["f <= 1.5", "f <= 3.25", "f < 2"]) > 0
+
+
+def compare(name: str, value: float, column: Column = FLOAT) -> Expression:
+    found = fn.call(name, column, Literal(value, column.type))
+    assert found is not None
+    return found
+
+
+def test_intervals_have_one_value_each_and_none_is_empty() -> None:
+    up = math.nextafter(1.0, 2)
+    found = intervals(FLOAT, [compare("le", 1.0), compare("lt", up), compare("ge", 3.0)])
+    assert found is not None
+    counted, shown = found
+    assert counted.values == (0, 1, 2, None)  # nothing lies between 1 and the next double
+    assert shown.values == (1.0, up, 3.0, None)
+    at_the_end = intervals(FLOAT, [compare("gt", math.inf), compare("lt", -math.inf), compare("lt", -0.0)])
+    assert at_the_end is not None
+    assert at_the_end[1].values == (-5e-324, -0.0, None)
+
+
+def test_cuts_beyond_the_bounds_are_left_out() -> None:
+    whole = Column("n", Type.INTEGER, Span(Fraction(0), Fraction(10), False))
+    found = intervals(whole, [compare("lt", value, whole) for value in (-3, 0, 4, 10, 11)])
+    assert found is not None
+    assert found[0].values == (0, 1, 2)
+    assert found[1].values == (3, 4, 10)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        FLOAT,
+        fn.call("lt", fn.call("add", FLOAT, Literal(1.0, Type.FLOAT)) or FLOAT, Literal(1.0, Type.FLOAT)),
+        fn.call("lt", FLOAT, Column("y", Type.FLOAT, Span())),
+        fn.call("lt", FLOAT, Literal(math.nan, Type.FLOAT)),
+    ],
+)
+def test_a_column_that_is_read_in_other_ways_is_not_cut(condition: Expression) -> None:
+    assert intervals(FLOAT, [compare("lt", 3.0), condition]) is None
+    assert intervals(Column("s", Type.TEXT, Span()), []) is None
+
+
+def test_long_lists_are_cut_too_and_a_question_that_reads_them_otherwise_is_apart() -> None:
+    wheres = [f"pay < {k}" for k in (3, 9, 11)]
+    wide = {"n": (0, 10**6)}
+    assert (
+        differing(
+            protect(**wide), [f"n < {k} AND {where}" for k, where in zip((5, 8, 9), wheres, strict=True)]
+        )
+        == 0
+    )
+    queries = [f"SELECT COUNT(*) AS n FROM data WHERE {one}" for one in (*wheres, "pay * 2 < 9")]
+    plan = workload_plan_of(protect(), queries)
+    assert [len(one.tables) for one in plan.workloads] == [3]
