@@ -32,6 +32,8 @@ from discreet.sql.syntax.select_lists import with_aliases
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ANY_ROW = (exp.AnyValue, exp.First, exp.Last)
+"""Aggregates that show the value of some row, which is that of every row of the group where it is a key."""
 MOST_PARTS = 10_000
 """Parts of the expressions above the rows of one release, names of the SELECT list written out: these can double."""
 
@@ -242,6 +244,9 @@ class ReleaseReader:
             raise self.refuse(node, f"The expressions above the aggregates have more than {MOST_PARTS:,} parts.",
                               "Write fewer, or compute parts of them in a sub-query.")  # fmt: skip
         if is_aggregate(node):
+            same = self._as_key(node.this) if isinstance(node, ANY_ROW) and node.this is not None else None
+            if same is not None:
+                return exp.column(key_name(same), table=self.unplanned.name)
             several = self.expansion.of(node)
             if several is not None:
                 return self.lift(several)
