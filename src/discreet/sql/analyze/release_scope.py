@@ -13,6 +13,7 @@ from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import Groups, public_groups
+from discreet.sql.algebra.released import released_tables
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate, read_aggregate
 from discreet.sql.analyze.aggregates.expanded import Expansion
@@ -90,6 +91,8 @@ class ReleaseReader:
         self.from_clause = from_clause = scope.from_clause
         self.refuse = refuse
         self.groups = groups
+        given = released_tables([from_clause.rows.relation]).values()
+        self._released = {name for table in given for name in table.data.column_names}
         self.binder = from_clause.binder()
         self.within = from_clause.binder(clamped(from_clause.rows, from_clause.column))
         keys = self._keys(scope.groups)
@@ -212,6 +215,10 @@ class ReleaseReader:
         if key is None and self.unknown_keys:
             see_spelling(bound, subject, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
+        if key is None and any(c.name in self._released for c in leaves(bound)):
+            raise self.refuse(node, f"{subject} is a released number, and its noise would decide the groups of rows.",
+                              "Group by the keys that it belongs to, and group that answer by it: SELECT n, SUM(c) FROM "
+                              "(SELECT k, COUNT(*) AS c, AVG(x) AS n … GROUP BY k) GROUP BY n.")  # fmt: skip
         if key is None:
             whole = (
                 f"clamp({subject}, 1, 10)" if bound.type is Type.INTEGER else "floor(x / 10) of a bounded x"

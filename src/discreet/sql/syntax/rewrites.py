@@ -31,6 +31,13 @@ UNSUPPORTED = {
     "product": "Write SUM(LN(greatest({x}, 1))), the logarithm of it, of values from 1 on.",
 }
 """Aggregates of DuckDB that have no counterpart here, each with the question to ask instead."""
+_SQUARES = {
+    "regr_sxy": "REGR_COUNT({y}, {x}) * COVAR_POP({y}, {x})",
+    "regr_sxx": "REGR_COUNT({y}, {x}) * VAR_POP({x}), where {y} is never NULL",
+    "regr_syy": "REGR_COUNT({y}, {x}) * VAR_POP({y}), where {x} is never NULL",
+}
+_DECIDED = ("bool_and", "bool_or", "logical_and", "logical_or", "every")
+_BITS = ("bit_and", "bit_or", "bit_xor")
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
     "DISTINCT", "BY", "AND", "AS", "ON",
@@ -60,7 +67,11 @@ def aggregate(name: str, node: exp.Expr) -> str:
 def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     """Cause and fix of an aggregate that is not supported over private rows; None where nothing better is known."""
     name = called(node)
-    x = sql(node.this) if isinstance(node.this, exp.Expr) else ", ".join(map(sql, node.expressions))
+    of = node.this.this if isinstance(node.this, exp.Order) else node.this
+    x = sql(of) if isinstance(of, exp.Expr) else ", ".join(map(sql, node.expressions))
+    known = _of_pair_or_truth(name, node, x)
+    if known is not None:
+        return known
     if name == "mode":
         return (f"{name} shows a value of the data.",
                 f"Group by it: SELECT {x}, COUNT(*) AS n … GROUP BY {x} ORDER BY n DESC LIMIT 1.")  # fmt: skip
@@ -81,6 +92,20 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
         return f"{name} shows the values of single rows.", f"Use COUNT({x}), or group by {x}."
     if name in UNSUPPORTED:
         return f"The aggregate {name} is not supported.", UNSUPPORTED[name].format(x=x)
+    return None
+
+
+def _of_pair_or_truth(name: str, node: exp.Expr, x: str) -> tuple[str, str] | None:
+    """The same for sums of squares of a pair, and for aggregates that one row decides."""
+    if name in _SQUARES and isinstance(node.this, exp.Expr) and isinstance(node.expression, exp.Expr):
+        y, other = sql(node.this), sql(node.expression)
+        return f"The aggregate {name} is not supported.", "Write " + _SQUARES[name].format(y=y, x=other) + "."
+    if name in _DECIDED:
+        some = f"COUNT_IF({x})" if name in ("bool_or", "logical_or") else f"COUNT_IF(NOT ({x}))"
+        meant = "> 0" if name in ("bool_or", "logical_or") else "< 1"
+        return f"A single row decides {name}.", f"Write {some} {meant}, whose count has noise."
+    if name in _BITS:
+        return f"A single row decides a bit of {name}.", f"Count the rows with a bit: COUNT_IF({x} & 1 = 1)."
     return None
 
 

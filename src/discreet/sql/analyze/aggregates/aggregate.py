@@ -92,7 +92,10 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
                 line.quantity, filtered(_number(node.expressions[0], node, binder, within), condition), sql
             )
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
-        raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
+        better = rewrites.of_aggregate(node)
+        if better is None:
+            better = "An aggregate takes one argument, without ORDER BY.", "Write it plainly."
+        raise binder.refuse(node, *better)
     if isinstance(node, exp.CountIf):
         truth = binder.condition(node.this)
         condition = truth if condition is None else _all_of(condition, truth)
