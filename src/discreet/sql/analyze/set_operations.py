@@ -26,10 +26,11 @@ from discreet.sql.expressions.span import hull
 from discreet.sql.functions import call
 
 Refuse = Callable[[exp.Expr | None, str, str], QueryRefused]
-_GROUPS = (
-    "compare groups, as SELECT k FROM a GROUP BY k HAVING COUNT(*) > 0 {} SELECT k FROM b GROUP BY k HAVING COUNT(*) > 0"
-)
-_OTHERWISE = {exp.Intersect: _GROUPS.format("INTERSECT"), exp.Except: _GROUPS.format("EXCEPT")}
+_SEEN = "SELECT k FROM {} GROUP BY k HAVING COUNT(*) > 0"
+_OTHERWISE = {
+    kind: f"compare groups, as {_SEEN.format('a')} {kind.__name__.upper()} {_SEEN.format('b')}"
+    for kind in (exp.Intersect, exp.Except)
+}
 """Other questions for values that both sides have, or one of them."""
 THEIRS = "__theirs."
 """Before the names of the columns of the right side, so that no name is there twice."""

@@ -131,8 +131,8 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
     """Cause and fix for something that is not in the function table; `written` is its text in the query."""
     if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
         return ("A sub-query inside an expression over private rows is not supported.",
-                "Join it in FROM, with a column for each value that it looks at, as JOIN (SELECT k, AVG(p) AS mean FROM "
-                "items GROUP BY k) AS m ON m.k = t.k; or write its value here.")  # fmt: skip
+                "Join it in FROM, with a column for each value that it looks at, as JOIN (SELECT k, AVG(p) AS mean "
+                "FROM items GROUP BY k) AS m ON m.k = t.k; or write its value here.")  # fmt: skip
     if isinstance(node, exp.Window):
         return ("A window function over private rows is not supported.",
                 "Use it above the aggregation: in a sub-query around this one.")  # fmt: skip

@@ -73,9 +73,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     return outer
 
 
-def _apart(
-    node: exp.Select, every: list[exp.Expr], names: list[str]
-) -> tuple[exp.Select, exp.Select]:
+def _apart(node: exp.Select, every: list[exp.Expr], names: list[str]) -> tuple[exp.Select, exp.Select]:
     """What each set computes, and what is computed over the rows of all of them: windows, order, DISTINCT, QUALIFY.
 
     A window over the groups sees those of every set, so that it cannot stand in one of them.

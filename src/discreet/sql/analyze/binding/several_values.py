@@ -42,9 +42,9 @@ def _in(binder: Binder, node: exp.Expr) -> Expression:
     bound = binder.unify(node, binder.aligned(by_type([binder.bind(n) for n in nodes]), nodes))
     operand, values = bound[0], bound[1:]
     literals = [one for one in values if isinstance(one, Literal)]
-    tests = [fn.among(operand, literals)] if literals else []
+    tests: list[Expression] = [fn.among(operand, literals)] if literals else []
     tests += [_must("eq", operand, one) for one in values if not isinstance(one, Literal)]
-    out = tests[0]
+    out: Expression = tests[0]
     for test in tests[1:]:
         out = _must("or", out, test)
     return out
@@ -67,9 +67,7 @@ def _equal(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.refuse(
             node, "The two sides have a different number of values.", "Write as many on both sides."
         )
-    pairs = [
-        exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in zip(one, other, strict=True)
-    ]
+    pairs = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in zip(one, other, strict=True)]
     found = binder.condition(exp.and_(*pairs))
     return _must("not", found) if unequal else found
 

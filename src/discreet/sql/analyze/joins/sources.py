@@ -138,7 +138,9 @@ class Sources:
             at = waiting.pop(0)
             scope, clause = self.scopes[at], clauses[at]
             if not isinstance(scope, PrivateScope):
-                movable = [w for w in waiting if clauses[w].comma and not isinstance(self.scopes[w], PrivateScope)]
+                movable = [
+                    w for w in waiting if clauses[w].comma and not isinstance(self.scopes[w], PrivateScope)
+                ]
                 after = chain.after(at, waiting, movable) if clause.comma else None
                 if after is not None:
                     waiting.insert(waiting.index(after) + 1, at)
