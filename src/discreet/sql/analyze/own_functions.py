@@ -29,10 +29,10 @@ def write_out(query: exp.Expr) -> None:
         QueryRefused: one has another number of arguments, or is computed over private rows alone.
 
     Example:
-        >>> query = sqlglot.parse_one("SELECT clamp(n, 0, 9) FROM t", read="duckdb")
+        >>> query = sqlglot.parse_one("SELECT clamp(n, 0, 9) AS n FROM t", read="duckdb")
         >>> write_out(query)
         >>> query.sql("duckdb")
-        'SELECT (CASE WHEN n < 0 THEN 0 WHEN n > 9 THEN 9 ELSE n END) FROM t'
+        'SELECT (CASE WHEN n < 0 THEN 0 WHEN n > 9 THEN 9 ELSE n END) AS n FROM t'
     """
     for node in reversed(list(query.find_all(exp.Anonymous))):
         name = node.name.lower()

@@ -218,8 +218,8 @@ class ReleaseReader:
             return Key(bound, (), public=False)
         if key is None and any(c.name in self._released for c in leaves(bound)):
             raise self.refuse(node, f"{subject} is a released number, and its noise would decide the groups of rows.",
-                              "Group by the keys that it belongs to, and that answer by it: SELECT n, SUM(c) FROM (SELECT "
-                              "k, COUNT(*) AS c, AVG(x) AS n … GROUP BY k) GROUP BY n.")  # fmt: skip
+                              "Group by the keys that it belongs to, and that answer by it: SELECT n, SUM(c) FROM "
+                              "(SELECT k, COUNT(*) AS c, AVG(x) AS n … GROUP BY k) GROUP BY n.")  # fmt: skip
         if key is None and isinstance(bound, Call) and bound.name in CELLS:
             raise self.refuse(node, *_too_many_cells(bound, subject))
         if key is None:

@@ -27,7 +27,7 @@ from discreet.sql.functions import call
 
 Refuse = Callable[[exp.Expr | None, str, str], QueryRefused]
 _SEEN = "SELECT k FROM {} GROUP BY k HAVING COUNT(*) > 0"
-_OTHERWISE = {
+_OTHERWISE: dict[type[exp.Expr], str] = {
     kind: f"compare groups, as {_SEEN.format('a')} {kind.__name__.upper()} {_SEEN.format('b')}"
     for kind in (exp.Intersect, exp.Except)
 }

@@ -41,7 +41,7 @@ def _in(binder: Binder, node: exp.Expr) -> Expression:
     nodes = [node.this, *node.expressions]
     bound = binder.unify(node, binder.aligned(by_type([binder.bind(n) for n in nodes]), nodes))
     operand, values = bound[0], bound[1:]
-    literals = [one for one in values if isinstance(one, Literal)]
+    literals: list[Expression] = [one for one in values if isinstance(one, Literal)]
     tests: list[Expression] = [fn.among(operand, literals)] if literals else []
     tests += [_must("eq", operand, one) for one in values if not isinstance(one, Literal)]
     out: Expression = tests[0]
