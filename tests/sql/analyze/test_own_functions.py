@@ -1,4 +1,4 @@
-"""clamp and grid mean the same above releases and over public tables as over private rows; h3_cell says where it goes."""
+"""clamp and grid mean the same above releases and over public tables as over private rows; h3_cell is refused."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_edges_are_those_of_cells() -> None:
         "SELECT grid(x, -0.0, 2) AS g FROM (VALUES (-0.5), (2.0), (1e300), (NULL)) AS t(x)"
     )
     write_out(query)
-    assert duckdb.sql(query.sql("duckdb")).fetchall() == [("-1:0",), ("1:0",), (None,), (None,)]
+    assert duckdb.execute(query.sql("duckdb")).fetchall() == [("-1:0",), ("1:0",), (None,), (None,)]
 
 
 @pytest.mark.parametrize(("call", "said"), [

@@ -40,7 +40,7 @@ def expanded(sql: str) -> str:
         "SELECT v // 9 + 1 AS g, v, COUNT(*) AS n FROM t GROUP BY ROLLUP (v // 9, v)",
         "SELECT a, b, SUM(SUM(v)) OVER (ORDER BY a, b) AS r FROM t GROUP BY CUBE (a, b)",
         "SELECT a, RANK() OVER (PARTITION BY GROUPING(b) ORDER BY SUM(v) DESC) AS r FROM t GROUP BY ROLLUP (a, b)",
-        "SELECT a, b, SUM(v) AS s FROM t GROUP BY ROLLUP (a, b) QUALIFY row_number() OVER (ORDER BY SUM(v) DESC, a, b) < 4",
+        "SELECT a, b, SUM(v) FROM t GROUP BY ROLLUP (a, b) QUALIFY row_number() OVER (ORDER BY SUM(v) DESC, a, b) < 4",
         "SELECT DISTINCT COUNT(*) AS n FROM t GROUP BY CUBE (a, b)",
         "SELECT a, b, SUM(v) AS s FROM t GROUP BY ROLLUP (a, b) ORDER BY GROUPING(a), b NULLS LAST, a LIMIT 5",
         "SELECT b, GROUPING_ID(a, b) AS g FROM t GROUP BY CUBE (a, b) ORDER BY SUM(v) + 1, a, b LIMIT 6",

@@ -152,6 +152,11 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
         if isinstance(node, exp.Anonymous)
         else ()
     )
+    if name.startswith("anon_") and name.removeprefix("anon_") in known:  # GoogleSQL of before
+        return (
+            f"There is no function {name}.",
+            f"Write {rewrites.aggregate(name.removeprefix('anon_'), node)}.",
+        )
     conditional = name.removesuffix("if") if name.endswith("if") and isinstance(node, exp.Anonymous) else ""
     if conditional in known and len(node.expressions) == 2:  # sumIf(x, c) of ClickHouse
         of, test = (one.sql("duckdb") for one in node.expressions)

@@ -220,6 +220,10 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
         return at(text, start, end, f"This is not SQL that can be read: {fault}.",
                         f"Did you mean {keyword}, where it says {text[start:end]}?")  # fmt: skip
     top = re.search(r"\bselect\s+top\s+(\d{1,9})\b", text, re.IGNORECASE)
+    bounds = re.search(r"\bcontribution_bounds_per_(?:row|group)\s*=>", text, re.IGNORECASE)
+    if bounds is not None:
+        return at(text, *bounds.span(), "Bounds are not an argument of an aggregate here.",
+                  "Write AVG(clamp(x, 0, 100)) for AVG(x, contribution_bounds_per_row => (0, 100)).")  # fmt: skip
     fix = (
         f"Leave TOP {top[1]} out and write LIMIT {top[1]} at the end, behind an ORDER BY."
         if top is not None

@@ -218,7 +218,7 @@ def test_a_list_with_null_is_unknown_where_it_is_so_in_duckdb(sql: str) -> None:
     "SELECT COUNT(*) AS n FROM t WHERE NOT EXISTS (SELECT * FROM towns, s WHERE towns.size = s.p AND s.id = t.id)",
     "SELECT COUNT(*) AS n FROM t WHERE educ = 1 OR EXISTS (SELECT 1 FROM s, towns WHERE size = p AND s.id = t.id)",
     "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM s JOIN towns ON towns.city = t.city WHERE s.id = t.id)",
-    "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM s JOIN t AS u ON u.id = s.id WHERE u.id = t.id AND u.y > 3)",
+    "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM s JOIN t u ON u.id = s.id WHERE u.id = t.id AND u.y > 3)",
 ])  # fmt: skip
 def test_exists_may_join_tables(sql: str) -> None:
     assert difference(bench.answered(sql).values, bench.plain(sql), ()) == ""
@@ -227,5 +227,5 @@ def test_exists_may_join_tables(sql: str) -> None:
 def test_exists_over_public_tables_is_written_as_in() -> None:
     with pytest.raises(QueryRefused, match="public table"):
         bench.answered(
-            "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM towns, shops WHERE towns.city = t.city)"
+            "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM towns w, shops WHERE w.city = t.city)"
         )
