@@ -31,11 +31,6 @@ UNSUPPORTED = {
     "product": "Write SUM(LN(greatest({x}, 1))), the logarithm of it, of values from 1 on.",
 }
 """Aggregates of DuckDB that have no counterpart here, each with the question to ask instead."""
-_SQUARES = {
-    "regr_sxy": "REGR_COUNT({y}, {x}) * COVAR_POP({y}, {x})",
-    "regr_sxx": "REGR_COUNT({y}, {x}) * VAR_POP({x}), where {y} is never NULL",
-    "regr_syy": "REGR_COUNT({y}, {x}) * VAR_POP({y}), where {x} is never NULL",
-}
 _DECIDED = ("bool_and", "bool_or", "logical_and", "logical_or", "every")
 _BITS = ("bit_and", "bit_or", "bit_xor")
 KEYWORDS = (
@@ -69,7 +64,7 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     name = called(node)
     of = node.this.this if isinstance(node.this, exp.Order) else node.this
     x = sql(of) if isinstance(of, exp.Expr) else ", ".join(map(sql, node.expressions))
-    known = _of_pair_or_truth(name, node, x)
+    known = _decided(name, x)
     if known is not None:
         return known
     if name == "mode":
@@ -95,11 +90,8 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     return None
 
 
-def _of_pair_or_truth(name: str, node: exp.Expr, x: str) -> tuple[str, str] | None:
-    """The same for sums of squares of a pair, and for aggregates that one row decides."""
-    if name in _SQUARES and isinstance(node.this, exp.Expr) and isinstance(node.expression, exp.Expr):
-        y, other = sql(node.this), sql(node.expression)
-        return f"The aggregate {name} is not supported.", "Write " + _SQUARES[name].format(y=y, x=other) + "."
+def _decided(name: str, x: str) -> tuple[str, str] | None:
+    """The same for aggregates that one row decides."""
     if name in _DECIDED:
         some = f"COUNT_IF({x})" if name in ("bool_or", "logical_or") else f"COUNT_IF(NOT ({x}))"
         meant = "> 0" if name in ("bool_or", "logical_or") else "< 1"
