@@ -10,5 +10,8 @@ Y = "clamp(y, -20, 20)"
 
 def test_sums_of_squares_are_those_of_duckdb() -> None:
     shown = ", ".join(f"regr_{name}({Y}, x) AS {name}" for name in ("sxx", "sxy", "syy"))
-    for sql in (f"SELECT {shown} FROM t", f"SELECT educ, {shown} FROM t WHERE educ > 0 GROUP BY educ ORDER BY educ"):
+    for sql in (
+        f"SELECT {shown} FROM t",
+        f"SELECT educ, {shown} FROM t WHERE educ > 0 GROUP BY educ ORDER BY educ",
+    ):
         assert difference(bench.answered(sql).values, bench.plain(sql), (), within=1) == ""

@@ -19,7 +19,7 @@ SQUARES: dict[type[exp.Expr], str] = {
     exp.RegrSyy: "REGR_COUNT(_y, _x) * VAR_POP(CASE WHEN _x IS NOT NULL THEN _y END)",
 }
 """Sums of squares of pairs, each the number of pairs times a mean of squares."""
-OTHERWISE = (exp.ApproxDistinct, exp.Anonymous, exp.WithinGroup, *SQUARES)
+OTHERWISE: tuple[type[exp.Expr], ...] = (exp.ApproxDistinct, exp.Anonymous, exp.WithinGroup, *SQUARES)
 _WEIGHTED = "SUM(_x * _w) / SUM(CASE WHEN _x IS NOT NULL THEN _w ELSE 0 END)"
 
 
