@@ -104,6 +104,11 @@ def _decided(name: str, x: str) -> tuple[str, str] | None:
 def of_unit_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     """The same for an aggregate over the rows of one unit."""
     name = called(node)
+    if name in ("arg_max", "arg_min", "max_by", "min_by") and isinstance(node.expression, exp.Expr):
+        by = sql(node.expression) + ("" if "min" in name else " DESC")
+        return (f"{name} is not supported per unit.",
+                f"Keep that row before: SELECT …, {sql(node.this)} FROM … QUALIFY row_number() OVER (PARTITION BY unit "
+                f"ORDER BY {by}) = 1.")  # fmt: skip
     ordered = name in ("any_value", "first", "last", "arbitrary", "mode")
     if not ordered and name not in ("median", "quantile_cont", "quantile_disc", "stddev", "variance"):
         return None
