@@ -1,6 +1,6 @@
 """Functions of ours that DuckDB does not have, above releases and over public tables: clamp and grid, but not h3_cell.
 
-Over private rows they are lines of the table of functions. Elsewhere DuckDB computes what they stand for.
+Over private rows they are lines of the table of functions. Elsewhere DuckDB computes their formulas.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _HEXAGONS = ("h3_cell", "h3_latlng_to_cell_string")
 
 
 def write_out(query: exp.Expr) -> None:
-    """Put what they stand for in the place of our functions.
+    """Put their formulas in the place of our functions.
 
     Raises:
         QueryRefused: one has another number of arguments, or is computed over private rows alone.

@@ -74,7 +74,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
 
 
 def _apart(node: exp.Select, every: list[exp.Expr], names: list[str]) -> tuple[exp.Select, exp.Select]:
-    """What each set computes, and what is computed over the rows of all of them: windows, order, DISTINCT, QUALIFY.
+    """The part that each set computes, and the part over the rows of all: windows, order, DISTINCT, QUALIFY.
 
     A window over the groups sees those of every set, so that it cannot stand in one of them.
     """
