@@ -19,7 +19,6 @@ from discreet.sql.functions import aggregates as table
 from discreet.sql.functions.names import takes_a_number
 from discreet.sql.syntax import rewrites
 
-
 _ONE_ARGUMENT = ("An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
 
 
