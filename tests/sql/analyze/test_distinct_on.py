@@ -61,7 +61,7 @@ def test_over_private_rows_it_keeps_the_first_row_of_each_unit() -> None:
     rows = "SELECT DISTINCT ON (id) id, educ FROM t ORDER BY id, y NULLS LAST, educ NULLS LAST"
     sql = f"SELECT educ, COUNT(*) AS n FROM ({rows}) AS q WHERE educ > 0 GROUP BY educ ORDER BY educ"
     assert difference(bench.answered(sql).values, bench.plain(sql), ("educ",)) == ""
-    with pytest.raises(QueryRefused, match="partitioned by the privacy unit"):
+    with pytest.raises(QueryRefused, match="DISTINCT ON over private rows"):
         bench.answered(
             "SELECT COUNT(*) AS n FROM (SELECT DISTINCT ON (sex) sex, educ FROM t ORDER BY sex, educ) AS q"
         )
