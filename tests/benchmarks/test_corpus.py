@@ -1,6 +1,6 @@
 """A part of the corpus on every run: no answer is wrong, no data set is unasked, and what is refused proposes a way on.
 
-`make corpus` asks all of it. Here a fifth of each data set is asked, by a checksum of the names, so that it stays the
+`make corpus` asks all of it. Here an eighth of each data set is asked, by a checksum of the names, so that it stays the
 same.
 """
 
@@ -21,7 +21,7 @@ from benchmarks.corpus.reasons import REASONS
 from discreet.errors import QueryRefused
 from discreet.sql.measures.measure import Measure
 
-PART = 5
+PART = 8
 """One question in so many is asked."""
 
 
@@ -37,7 +37,7 @@ def verdicts(request: pytest.FixtureRequest) -> list[Verdict]:
 
 
 def test_no_answer_is_wrong(verdicts: list[Verdict]) -> None:
-    assert len(verdicts) > 2
+    assert len(verdicts) > 1
     assert [(one.question.name, one.why) for one in verdicts if one.verdict == WRONG] == []
 
 

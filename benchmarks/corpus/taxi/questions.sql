@@ -188,3 +188,50 @@ SELECT DISTINCT ON (zone) zone, payment, COUNT(*) AS n FROM rides GROUP BY zone,
 
 -- # pivot of a condition: long and short rides in each zone
 PIVOT rides ON miles > 2 USING COUNT(*) GROUP BY zone ORDER BY zone;
+
+-- # nyc 1: tips by count of passengers
+SELECT passengers, AVG(tip) AS tip, COUNT(*) AS n FROM rides GROUP BY passengers ORDER BY passengers;
+
+-- # nyc 2: the share of the tip by payment
+SELECT payment, ROUND(AVG(clamp(tip / nullif(fare, 0), 0, 1)) * 100, 2) AS pct FROM rides GROUP BY payment ORDER BY payment;
+
+-- # nyc 3: rush hour
+SELECT CASE WHEN hour(pickup) BETWEEN 7 AND 9 THEN 'morning' WHEN hour(pickup) BETWEEN 16 AND 19 THEN 'evening' ELSE 'other' END AS rush, COUNT(*) AS n, AVG(minutes) AS m FROM rides WHERE dayofweek(pickup) NOT IN (0, 6) GROUP BY rush ORDER BY rush;
+
+-- # nyc 4: distance buckets
+SELECT CASE WHEN miles < 1 THEN '0-1' WHEN miles < 2 + 3 THEN '1-5' ELSE '5+' END AS bucket, COUNT(*) AS n, SUM(fare) AS fares FROM rides GROUP BY bucket ORDER BY bucket;
+
+-- # nyc 5: pairs of boroughs as percent
+SELECT a.borough AS pu, b.borough AS dz, ROUND(100.0 * COUNT(*) / SUM(COUNT(*)) OVER (PARTITION BY a.borough), 1) AS pct FROM rides r, zones a, zones b WHERE r.zone = a.id AND r.to_zone = b.id GROUP BY a.borough, b.borough ORDER BY pu, dz;
+
+-- # nyc 6: percent of day, ranked
+WITH d AS (SELECT date_trunc('day', pickup) AS day, COUNT(*) AS n FROM rides GROUP BY 1) SELECT day, n, n - AVG(n) OVER w AS off, RANK() OVER (ORDER BY n DESC) AS place FROM d WINDOW w AS (ORDER BY day ROWS BETWEEN 3 PRECEDING AND 3 FOLLOWING) ORDER BY day;
+
+-- # nyc 7: airport
+SELECT COUNT(*) FILTER (WHERE (zone, to_zone) IN ((1, 2), (2, 1))) AS back_and_forth, COUNT(*) AS n FROM rides;
+
+-- # nyc 8: outliers above two deviations
+SELECT COUNT(*) AS n FROM rides WHERE fare > (SELECT AVG(fare) + 2 * STDDEV(fare) FROM rides);
+
+-- # nyc 9: riders by rides, cumulative
+SELECT n, COUNT(*) AS riders, SUM(COUNT(*)) OVER (ORDER BY n) AS so_far FROM (SELECT rider, COUNT(*) AS n FROM rides GROUP BY rider) q GROUP BY n ORDER BY n;
+
+-- # nyc 10: the first and the last ride of riders
+SELECT AVG(date_diff('day', first, last)) AS days FROM (SELECT rider, MIN(pickup) AS first, MAX(pickup) AS last FROM rides GROUP BY rider) q;
+
+-- # nyc 11: a rollup with shares
+SELECT coalesce(borough, 'all') AS borough, COUNT(*) AS n, SUM(COUNT(*)) OVER () AS everything FROM rides JOIN zones ON zone = id GROUP BY ROLLUP (borough) ORDER BY n DESC, 1;
+
+-- # nyc 12: cube with ranks
+SELECT payment, passengers, COUNT(*) AS n, RANK() OVER (PARTITION BY GROUPING(payment), GROUPING(passengers) ORDER BY COUNT(*) DESC) AS place FROM rides GROUP BY CUBE (payment, passengers) ORDER BY payment NULLS LAST, passengers NULLS LAST;
+
+-- # nyc 13: weather of the day before
+SELECT w.rain, COUNT(*) AS n FROM rides r JOIN weather w ON CAST(r.pickup AS DATE) - 1 = w.day GROUP BY w.rain ORDER BY 1;
+
+-- # nyc 14: hot days by EXISTS
+SELECT COUNT(*) AS n FROM rides r WHERE EXISTS (SELECT 1 FROM rides q JOIN weather w ON w.day = CAST(q.pickup AS DATE) WHERE q.rider = r.rider AND w.rain);
+
+-- # nyc 15: grids
+SELECT grid(miles, minutes, 5, 20) AS cell, COUNT(*) AS n FROM rides GROUP BY cell HAVING COUNT(*) > 0.5 ORDER BY cell;
+-- truth
+SELECT CAST(floor(miles / 5) AS BIGINT) || ':' || CAST(floor(minutes / 20) AS BIGINT) AS cell, COUNT(*) AS n FROM rides GROUP BY cell ORDER BY cell;

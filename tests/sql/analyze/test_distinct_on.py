@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from benchmarks.corpus.judge import difference
 from tests.sql.fuzz import bench
 
 from discreet.errors import QueryRefused
@@ -54,3 +55,13 @@ def test_without_that_form_there_is_no_interval(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(splitting, "number_rows", lambda _: None)
     sql = f"{INNER} ORDER BY city, n DESC, sex DESC"
     assert bench.answered(asked(sql)).without
+
+
+def test_over_private_rows_it_keeps_the_first_row_of_each_unit() -> None:
+    rows = "SELECT DISTINCT ON (id) id, educ FROM t ORDER BY id, y NULLS LAST, educ NULLS LAST"
+    sql = f"SELECT educ, COUNT(*) AS n FROM ({rows}) AS q WHERE educ > 0 GROUP BY educ ORDER BY educ"
+    assert difference(bench.answered(sql).values, bench.plain(sql), ("educ",)) == ""
+    with pytest.raises(QueryRefused, match="DISTINCT ON over private rows"):
+        bench.answered(
+            "SELECT COUNT(*) AS n FROM (SELECT DISTINCT ON (sex) sex, educ FROM t ORDER BY sex, educ) AS q"
+        )

@@ -199,3 +199,10 @@ def test_the_catalog_is_all_it_knows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(inside.engine_of(session)), "_run", None)
     assert isinstance(inside.catalog_of(session), Catalog)
     assert repr(session.explain(QUESTION))
+
+
+@pytest.mark.parametrize("cell", ["grid(age, cost, 10)", "grid(age, cost, 0.5, 20)"])
+def test_a_cell_of_a_grid_is_shown_as_it_can_be_asked(cell: str) -> None:
+    shown = repr(_session().explain(f"SELECT COUNT(*) AS n FROM visits JOIN counties ON {cell} = region"))
+    cell = cell.replace("age", "visits.age").replace("cost", "visits.cost")
+    assert f"{cell} = " in shown

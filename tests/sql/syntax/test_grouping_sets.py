@@ -8,6 +8,7 @@ import sqlglot
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.sql.syntax import grouping_sets
 from discreet.sql.syntax.grouping_sets import MOST_SETS, expand
 
 
@@ -37,12 +38,28 @@ def expanded(sql: str) -> str:
         "SELECT a, COUNT(*) AS n FROM t GROUP BY a",
         "SELECT v // 9 AS g, v, COUNT(*) AS n FROM t GROUP BY ROLLUP (g, v)",
         "SELECT v // 9 + 1 AS g, v, COUNT(*) AS n FROM t GROUP BY ROLLUP (v // 9, v)",
+        "SELECT a, b, SUM(SUM(v)) OVER (ORDER BY a, b) AS r FROM t GROUP BY CUBE (a, b)",
+        "SELECT a, RANK() OVER (PARTITION BY GROUPING(b) ORDER BY SUM(v) DESC) AS r FROM t GROUP BY ROLLUP (a, b)",
+        "SELECT a, b, SUM(v) FROM t GROUP BY ROLLUP (a, b) QUALIFY row_number() OVER (ORDER BY SUM(v) DESC, a, b) < 4",
+        "SELECT DISTINCT COUNT(*) AS n FROM t GROUP BY CUBE (a, b)",
+        "SELECT a, b, SUM(v) AS s FROM t GROUP BY ROLLUP (a, b) ORDER BY GROUPING(a), b NULLS LAST, a LIMIT 5",
+        "SELECT b, GROUPING_ID(a, b) AS g FROM t GROUP BY CUBE (a, b) ORDER BY SUM(v) + 1, a, b LIMIT 6",
+        "SELECT a, COUNT(*) * 100 / SUM(COUNT(*)) OVER () AS p FROM t GROUP BY GROUPING SETS ((a), (b), ())",
     ],
 )
 def test_the_rows_are_those_of_duckdb(table: duckdb.DuckDBPyConnection, sql: str) -> None:
     after = expanded(sql)
     assert not any(word in after for word in ("ROLLUP", "CUBE", "GROUPING SETS"))
     assert sorted(table.sql(after).fetchall(), key=str) == sorted(table.sql(sql).fetchall(), key=str)
+
+
+def test_a_window_within_each_set_is_found(
+    table: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: a window stays where its SELECT is, in each of the sets."""
+    monkeypatch.setattr(grouping_sets, "has_window", lambda item: False)
+    sql = "SELECT a, b, SUM(SUM(v)) OVER (ORDER BY a, b) AS r FROM t GROUP BY CUBE (a, b)"
+    assert sorted(table.sql(expanded(sql)).fetchall(), key=str) != sorted(table.sql(sql).fetchall(), key=str)
 
 
 def test_too_many_sets_are_refused() -> None:

@@ -143,3 +143,22 @@ def test_an_arrow_with_a_key_is_a_field(text: str) -> None:
 @pytest.mark.parametrize("text", KEPT)
 def test_a_function_of_a_variable_stays_one(text: str) -> None:
     assert "LAMBDA x :" in read(text)
+
+
+@pytest.mark.parametrize(("asked", "instead"), [
+    ("bool_and(c)", "COUNT_IF(NOT (c)) < 1"),
+    ("bool_or(a > 3)", "COUNT_IF(a > 3) > 0"),
+    ("every(a > 3)", "COUNT_IF(NOT (a > 3)) < 1"),
+    ("bit_or(a)", "COUNT_IF(a & 1 = 1)"),
+    ("array_agg(a ORDER BY b)", "COUNT(a)"),
+    ("string_agg(s, ',' ORDER BY b)", "COUNT(s)"),
+    ("sumIf(a, c)", "SUM(a) FILTER (WHERE c)"),
+    ("avgIf(a, b > 1)", "AVG(a) FILTER (WHERE b > 1)"),
+])  # fmt: skip
+def test_what_a_refused_aggregate_proposes_is_answered(asked: str, instead: str) -> None:
+    table = pa.table({"a": [1, 2], "b": [3, 4], "c": [True, False], "s": ["x", "y"]})
+    session = dp.protect(table, privacy_unit="row", budget=10, bounds={"a": (0, 9), "b": (0, 9)})
+    with pytest.raises(QueryRefused) as refused:
+        session.preview(f"SELECT {asked} AS v FROM data", 1)
+    assert instead in refused.value.fix
+    assert session.preview(f"SELECT {instead} AS v FROM data", 1).epsilon == 1

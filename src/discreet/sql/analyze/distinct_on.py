@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from discreet.sql.syntax.nodes import has_aggregate
+
 
 def number_rows(post: exp.Query) -> None:
     """Write each `SELECT DISTINCT ON (k) … ORDER BY o` as `QUALIFY row_number() OVER (PARTITION BY k ORDER BY o) = 1`.
@@ -33,6 +35,28 @@ def number_rows(post: exp.Query) -> None:
             number.set("order", exp.Order(expressions=by))
         select.set("distinct", None)
         select.set("qualify", exp.Qualify(this=exp.EQ(this=number, expression=exp.Literal.number(1))))
+
+
+def first_rows(select: exp.Select) -> exp.Select:
+    """DISTINCT ON over private rows, as QUALIFY; others, and those over groups, are returned unchanged.
+
+    Example:
+        >>> import sqlglot
+        >>> rows = sqlglot.parse_one("SELECT DISTINCT ON (id) id, x FROM t ORDER BY id, d", read="duckdb")
+        >>> first_rows(rows).sql("duckdb")
+        'SELECT id, x FROM t QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY id, d) = 1'
+    """
+    distinct = select.args.get("distinct")
+    if distinct is None or distinct.args.get("on") is None or select.args.get("group") is not None:
+        return select
+    if any(map(has_aggregate, select.expressions)):
+        return select
+    out = select.copy()
+    number_rows(out)
+    if out.args.get("qualify") is not None and out.args.get("distinct") is None:
+        out.set("order", None)  # it said which row is the first
+        return out
+    return select
 
 
 def on_of(on: exp.Expr) -> list[exp.Expr]:

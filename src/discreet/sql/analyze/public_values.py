@@ -11,6 +11,7 @@ from discreet.arrow import values_of
 from discreet.engines.sandbox import Sandbox, for_strangers
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
 from discreet.sql.syntax.nodes import with_queries
 from discreet.sql.syntax.weeks import count_mondays
@@ -77,6 +78,7 @@ def standing_alone(node: exp.Expr, env: Env) -> exp.Query:
         listed += own.expressions if own is not None else []
         inside.set("with_", exp.With(expressions=listed, recursive=True))
     count_mondays(inside)
+    write_out(inside)
     return inside
 
 

@@ -14,6 +14,7 @@ from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate, read_aggregate
 from discreet.sql.analyze.aggregates.expanded import Expansion
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
@@ -23,7 +24,7 @@ from discreet.sql.analyze.distinct_on import on_of, shown
 from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
-from discreet.sql.expressions.expression import Expression, leaves
+from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.syntax.grouping_sets import sets_of
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
@@ -32,6 +33,9 @@ from discreet.sql.syntax.select_lists import with_aliases
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ANY_ROW = (exp.AnyValue, exp.First, exp.Last)
+"""Aggregates that show the value of some row, which is that of every row of the group where it is a key."""
+CELLS = ("grid", "h3_cell")
 MOST_PARTS = 10_000
 """Parts of the expressions above the rows of one release, names of the SELECT list written out: these can double."""
 
@@ -88,6 +92,8 @@ class ReleaseReader:
         self.from_clause = from_clause = scope.from_clause
         self.refuse = refuse
         self.groups = groups
+        given = released_tables([from_clause.rows.relation]).values()
+        self._released = {name for table in given for name in table.data.column_names}
         self.binder = from_clause.binder()
         self.within = from_clause.binder(clamped(from_clause.rows, from_clause.column))
         keys = self._keys(scope.groups)
@@ -210,6 +216,12 @@ class ReleaseReader:
         if key is None and self.unknown_keys:
             see_spelling(bound, subject, lambda cause, fix: self.refuse(node, cause, fix))
             return Key(bound, (), public=False)
+        if key is None and any(c.name in self._released for c in leaves(bound)):
+            raise self.refuse(node, f"{subject} is a released number, and its noise would decide the groups of rows.",
+                              "Group by the keys that it belongs to, and that answer by it: SELECT n, SUM(c) FROM "
+                              "(SELECT k, COUNT(*) AS c, AVG(x) AS n … GROUP BY k) GROUP BY n.")  # fmt: skip
+        if key is None and isinstance(bound, Call) and bound.name in CELLS:
+            raise self.refuse(node, *_too_many_cells(bound, subject))
         if key is None:
             whole = (
                 f"clamp({subject}, 1, 10)" if bound.type is Type.INTEGER else "floor(x / 10) of a bounded x"
@@ -241,7 +253,12 @@ class ReleaseReader:
         if self._parts > MOST_PARTS:
             raise self.refuse(node, f"The expressions above the aggregates have more than {MOST_PARTS:,} parts.",
                               "Write fewer, or compute parts of them in a sub-query.")  # fmt: skip
+        if isinstance(node, exp.Grouping) and all(self._as_key(one) is not None for one in node.expressions):
+            return exp.cast(exp.Literal.number(0), "BIGINT")
         if is_aggregate(node):
+            same = self._as_key(node.this) if isinstance(node, ANY_ROW) and node.this is not None else None
+            if same is not None:
+                return exp.column(key_name(same), table=self.unplanned.name)
             several = self.expansion.of(node)
             if several is not None:
                 return self.lift(several)
@@ -298,6 +315,18 @@ class ReleaseReader:
         except QueryRefused:
             return None
         return next((index for index, key in enumerate(self.read_keys) if key == bound), None)
+
+
+def _too_many_cells(bound: Expression, subject: str) -> tuple[str, str]:
+    """Cause and fix of the refusal of a map whose cells are not listed."""
+    if all(column.span.bounded for column in leaves(bound)):
+        return (f"{subject} has more than 1,000,000 cells within the bounds of its columns.",
+                "Write larger cells, such as grid(lng, lat, 0.5) or h3_cell(lat, lng, 5); or filter by a box first; or "
+                "give a delta, and cells of many units are found.")  # fmt: skip
+    return (
+        f"The cells of {subject} are not public, for one of its columns has no bounds.",
+        "Declare the bounds of both columns in the policy; or give a delta, and cells of many units are found.",
+    )
 
 
 def _marked(node: exp.Expr) -> bool:

@@ -26,6 +26,12 @@ from discreet.sql.expressions.span import hull
 from discreet.sql.functions import call
 
 Refuse = Callable[[exp.Expr | None, str, str], QueryRefused]
+_SEEN = "SELECT k FROM {} GROUP BY k HAVING COUNT(*) > 0"
+_OTHERWISE: dict[type[exp.Expr], str] = {
+    kind: f"compare groups, as {_SEEN.format('a')} {kind.__name__.upper()} {_SEEN.format('b')}"
+    for kind in (exp.Intersect, exp.Except)
+}
+"""Other questions for values that both sides have, or one of them."""
 THEIRS = "__theirs."
 """Before the names of the columns of the right side, so that no name is there twice."""
 
@@ -89,7 +95,8 @@ def cohort(node: exp.SetOperation, sides: tuple[Rows, Rows], united: Rows, refus
     word = node.key.upper()
     if not united.per_unit or not united.units:
         raise refuse(node.expression, f"{word} of private rows would merge rows of different units.",
-                     "Select the privacy unit on both sides, in the same place; or write UNION ALL.")  # fmt: skip
+                     "Select the privacy unit on both sides, in the same place; or "
+                     f"{_OTHERWISE.get(type(node), 'write UNION ALL')}.")  # fmt: skip
     if not isinstance(node, exp.Union) and not node.args.get("distinct"):
         raise refuse(node.expression, f"{word} ALL of private rows is not supported.",
                      f"Write {word}, which has each row once.")  # fmt: skip

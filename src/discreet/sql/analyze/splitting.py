@@ -15,6 +15,7 @@ from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.classify import Classifier
 from discreet.sql.analyze.distinct_on import number_rows
+from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.public_values import evaluated, standing_alone
 from discreet.sql.analyze.release_scope import ReleaseReader, UnplannedRelease
 from discreet.sql.analyze.scope_tree import (
@@ -196,6 +197,7 @@ def _post_processing(rest: exp.Query) -> exp.Query:
     post = rest.copy()
     _make_limits_total(post)
     count_mondays(post)
+    write_out(post)
     number_rows(post)
     return post
 

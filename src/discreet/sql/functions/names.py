@@ -131,7 +131,8 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
     """Cause and fix for something that is not in the function table; `written` is its text in the query."""
     if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
         return ("A sub-query inside an expression over private rows is not supported.",
-                "Compute it in a statement of its own and write its value here.")  # fmt: skip
+                "Join it in FROM, with a column for each value that it looks at, as JOIN (SELECT k, AVG(p) AS mean "
+                "FROM items GROUP BY k) AS m ON m.k = t.k; or write its value here.")  # fmt: skip
     if isinstance(node, exp.Window):
         return ("A window function over private rows is not supported.",
                 "Use it above the aggregation: in a sub-query around this one.")  # fmt: skip
@@ -151,6 +152,16 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
         if isinstance(node, exp.Anonymous)
         else ()
     )
+    if name.startswith("anon_") and name.removeprefix("anon_") in known:  # GoogleSQL of before
+        return (
+            f"There is no function {name}.",
+            f"Write {rewrites.aggregate(name.removeprefix('anon_'), node)}.",
+        )
+    conditional = name.removesuffix("if") if name.endswith("if") and isinstance(node, exp.Anonymous) else ""
+    if conditional in known and len(node.expressions) == 2:  # sumIf(x, c) of ClickHouse
+        of, test = (one.sql("duckdb") for one in node.expressions)
+        return (f"There is no function {name}.",
+                f"Write {conditional.upper()}({of}) FILTER (WHERE {test}).")  # fmt: skip
     near = difflib.get_close_matches(name, [*known, *names(), *other_names()], n=1, cutoff=NEAR)
     if near and near[0] in known:
         return f"There is no function {name}.", f"Did you mean {rewrites.aggregate(near[0], node)}?"

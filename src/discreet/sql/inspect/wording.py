@@ -68,6 +68,8 @@ def words(expression: Expression) -> str:
         expression.name in _IMPLICIT and args[0].type in (Type.INTEGER, Type.FLOAT, Type.DATE)
     ):
         return words(args[0])
+    if expression.name == "grid":
+        return _of_grid(expression)
     if expression.name == "kept_items":
         return f"at most {words(args[1])} of the items of {words(args[0])}"
     if expression.name == "nth_item":
@@ -75,8 +77,23 @@ def words(expression: Expression) -> str:
     lines = fn.TABLE.get(expression.name, [])
     usage = next((line.usage for line in lines if line.usage and len(line.takes) == len(args)), "")
     if not usage:
-        return f"{expression.name}({', '.join(words(a) for a in args)})"
+        name = expression.name.removesuffix("_all")  # concat_all is concat without NULL
+        return f"{name}({', '.join(words(a) for a in args)})"
     return _filled(usage, args)
+
+
+def _of_grid(expression: Call) -> str:
+    """A cell of a grid, whose sides are each the text of the whole part of a quotient."""
+    sides = []
+    for side in expression.args:
+        inner: Expression = side
+        for name in ("to_text", "floor_whole"):
+            inner = inner.args[0] if isinstance(inner, Call) and inner.name == name else inner
+        assert isinstance(inner, Call)
+        assert inner.name == "divide"
+        sides.append([words(one) for one in inner.args])
+    (x, width), (y, height) = sides
+    return f"grid({', '.join([x, y, width] if width == height else [x, y, width, height])})"
 
 
 def _filled(usage: str, args: Sequence[Expression]) -> str:

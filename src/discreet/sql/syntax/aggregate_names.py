@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 import sqlglot
 from sqlglot import exp
@@ -13,14 +13,20 @@ WEIGHTED = frozenset({"weighted_avg", "wavg"})
 UNPARSED = frozenset({"histogram", "histogram_exact", "kurtosis_pop"})
 """Aggregates that the parser takes for functions of a row."""
 
+SQUARES: dict[type[exp.Expr], str] = {
+    exp.RegrSxy: "REGR_COUNT(_y, _x) * COVAR_POP(_y, _x)",
+    exp.RegrSxx: "REGR_COUNT(_y, _x) * VAR_POP(CASE WHEN _y IS NOT NULL THEN _x END)",
+    exp.RegrSyy: "REGR_COUNT(_y, _x) * VAR_POP(CASE WHEN _x IS NOT NULL THEN _y END)",
+}
+"""Sums of squares of pairs, each the number of pairs times a mean of squares."""
+OTHERWISE: tuple[type[exp.Expr], ...] = (exp.ApproxDistinct, exp.Anonymous, exp.WithinGroup, *SQUARES)
 _WEIGHTED = "SUM(_x * _w) / SUM(CASE WHEN _x IS NOT NULL THEN _w ELSE 0 END)"
 
 
 def has_other_names(nodes: Iterable[exp.Expr]) -> bool:
     """Whether some of these nodes may be written by another name."""
     return any(
-        isinstance(node, exp.ApproxDistinct | exp.Anonymous | exp.WithinGroup)
-        or (isinstance(node, exp.Avg) and isinstance(node.this, exp.Distinct))
+        isinstance(node, OTHERWISE) or (isinstance(node, exp.Avg) and isinstance(node.this, exp.Distinct))
         for node in nodes
     )
 
@@ -34,7 +40,7 @@ def use_known_names(query: exp.Expr) -> None:
         >>> query.sql("duckdb")
         'SELECT COUNT(DISTINCT a), AVG(b), (SUM(x * w) / SUM(CASE WHEN NOT x IS NULL THEN w ELSE 0 END))'
     """
-    for node in list(query.find_all(exp.ApproxDistinct, exp.Anonymous, exp.Avg, exp.WithinGroup)):
+    for node in list(query.find_all(exp.Avg, *OTHERWISE)):
         made = _meant(node)
         if made is None:
             continue
@@ -59,6 +65,8 @@ def _meant(node: exp.Expr) -> exp.Expr | None:
         return exp.paren(
             exp.Div(this=exp.Sum(this=node.this.copy()), expression=exp.Count(this=node.this.copy()))
         )
+    if type(node) in SQUARES:
+        return _of_squares(node)
     name, args = node.name.lower(), list(node.expressions)
     known: dict[str, Callable[..., exp.Expr]] = dict.fromkeys(AVERAGES, exp.Avg) | dict.fromkeys(
         SUMS, exp.Sum
@@ -70,9 +78,19 @@ def _meant(node: exp.Expr) -> exp.Expr | None:
     if name == "count_star" and not args:
         return exp.Count(this=exp.Star())
     if name in WEIGHTED and len(args) == 2:
-        made = exp.paren(sqlglot.parse_one(_WEIGHTED, read="duckdb"))
-        for column in list(made.find_all(exp.Column)):
-            column.replace(exp.paren(args[column.name == "_w"].copy()) if not isinstance(
-                args[column.name == "_w"], exp.Column) else args[column.name == "_w"].copy())  # fmt: skip
-        return made
+        return _filled(_WEIGHTED, {"_x": args[0], "_w": args[1]})
     return None
+
+
+def _of_squares(node: exp.Expr) -> exp.Expr | None:
+    if isinstance(node.parent, exp.Filter | exp.Window) or not isinstance(node.expression, exp.Expr):
+        return None
+    return _filled(SQUARES[type(node)], {"_y": node.this, "_x": node.expression})
+
+
+def _filled(formula: str, parts: Mapping[str, exp.Expr]) -> exp.Expr:
+    made = exp.paren(sqlglot.parse_one(formula, read="duckdb"))
+    for column in list(made.find_all(exp.Column)):
+        part = parts[column.name].copy()
+        column.replace(part if isinstance(part, exp.Column) else exp.paren(part))
+    return made

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 
 from sqlglot import exp
 
+from discreet.sql.syntax.nodes import has_window, is_aggregate
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.refusal import refuse
 
 MOST_SETS = 64
 _SETS = "grouping_sets"
 """The name under which a SELECT carries which grouping sets it is one of."""
+PART = "__part_{}"
+"""The name of a number of each set that an expression over all sets reads."""
 
 
 def sets_of(node: exp.Expr) -> str:
@@ -50,21 +54,76 @@ def expand(node: exp.Select, text: str) -> exp.Query:
                      "Ask for fewer.")  # fmt: skip
     every = list(dict.fromkeys(key for keys_of_set in sets for key in keys_of_set))
     names = [output_name(item) for item in node.expressions]
-    selects = [_one(node, keys, every, names) for keys in sets]
+    shown, over_all = _apart(node, every, names)
+    inside = [output_name(item) for item in shown.expressions]
+    selects = [_one(shown, keys, every, inside) for keys in sets]
     for select in selects:
         select.meta[_SETS] = f"{_place(group)} {text}"
     union: exp.Query = selects[0]
     for other in selects[1:]:
         union = exp.Union(this=union, expression=other, distinct=False)
-    outer = exp.select(*(exp.column(exp.to_identifier(name, quoted=True)) for name in names)).from_(
+    outer = over_all.from_(
         exp.Subquery(this=union, alias=exp.TableAlias(this=exp.to_identifier("grouping_sets")))
     )
-    for part in ("order", "limit", "offset"):
+    for part in ("limit", "offset"):
         if node.args.get(part) is not None:
             outer.set(part, node.args[part].copy())
     if node.args.get("with_") is not None:
         outer.set("with_", node.args["with_"].copy())
     return outer
+
+
+def _apart(node: exp.Select, every: list[exp.Expr], names: list[str]) -> tuple[exp.Select, exp.Select]:
+    """The part that each set computes, and the part over the rows of all: windows, order, DISTINCT, QUALIFY.
+
+    A window over the groups sees those of every set, so that it cannot stand in one of them.
+    """
+    parts: dict[exp.Expr, str] = {}
+
+    def read(one: exp.Expr, known: frozenset[str] = frozenset()) -> exp.Expr:
+        if isinstance(one, exp.Column) and not one.table and one.name.lower() in known:
+            return one
+        if one in every or _is_grouping(one) or is_aggregate(one):
+            name = parts.setdefault(one.copy(), PART.format(len(parts)))
+            return exp.column(exp.to_identifier(name, quoted=True))
+        if isinstance(one, exp.Query):
+            return one
+        return _each(one, lambda inner: read(inner, known))
+
+    outer = exp.Select()
+    kept = []
+    for item, name in zip(node.expressions, names, strict=True):
+        shown = exp.to_identifier(name, quoted=True)
+        if has_window(item):
+            outer.append("expressions", exp.alias_(read(item.copy().unalias()), shown))
+        else:
+            kept.append(item.copy())
+            outer.append("expressions", exp.column(shown))
+    listed = frozenset(name.lower() for name in names)
+    for part in ("order", "distinct", "qualify"):
+        if node.args.get(part) is not None:
+            outer.set(part, read(node.args[part].copy(), listed))
+    inner = node.copy()
+    for part in ("order", "distinct", "qualify"):
+        inner.set(part, None)
+    kept += [exp.alias_(one, exp.to_identifier(name, quoted=True)) for one, name in parts.items()]
+    inner.set("expressions", kept)
+    return inner, outer
+
+
+def _is_grouping(node: exp.Expr) -> bool:
+    named = isinstance(node, exp.Anonymous) and node.name.lower() in ("grouping", "grouping_id")
+    return named or isinstance(node, exp.Grouping | exp.GroupingId)
+
+
+def _each(node: exp.Expr, read: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+    """An expression, whose parts are each read."""
+    for name, value in list(node.args.items()):
+        if isinstance(value, exp.Expr):
+            node.set(name, read(value))
+        elif isinstance(value, list):
+            node.set(name, [read(v) if isinstance(v, exp.Expr) else v for v in value])
+    return node
 
 
 def _place(group: exp.Expr) -> int:
@@ -132,16 +191,9 @@ def _without(node: exp.Expr, absent: list[exp.Expr], keys: list[exp.Expr]) -> ex
         return node  # the keys that it reads itself stay
     if node in absent:
         return exp.null()
-    if isinstance(node, exp.Grouping) or (
-        isinstance(node, exp.Anonymous) and node.name.lower() == "grouping"
-    ):
+    if _is_grouping(node):
         bits = ["1" if key in absent else "0" for key in node.expressions]
         return exp.Literal.number(int("".join(bits) or "0", 2))
     if isinstance(node, exp.AggFunc | exp.Query):
         return node
-    for name, value in list(node.args.items()):
-        if isinstance(value, exp.Expr):
-            node.set(name, _without(value, absent, keys))
-        elif isinstance(value, list):
-            node.set(name, [_without(v, absent, keys) if isinstance(v, exp.Expr) else v for v in value])
-    return node
+    return _each(node, lambda inner: _without(inner, absent, keys))

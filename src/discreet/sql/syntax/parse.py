@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.engines.sandbox import for_strangers
 from discreet.errors import QueryRefused
-from discreet.sql.syntax import looking, pivot_statement, rewrites
+from discreet.sql.syntax import looking, named_windows, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
@@ -138,6 +138,7 @@ def _check(statement: exp.Query, text: str) -> str:
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
     if for_strangers():
         _see_size(nodes)
+    named_windows.write_out(nodes)
     name_apart(nodes, output_name)
     if has_other_names(nodes):
         use_known_names(statement)
@@ -219,6 +220,10 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
         return at(text, start, end, f"This is not SQL that can be read: {fault}.",
                         f"Did you mean {keyword}, where it says {text[start:end]}?")  # fmt: skip
     top = re.search(r"\bselect\s+top\s+(\d{1,9})\b", text, re.IGNORECASE)
+    bounds = re.search(r"\bcontribution_bounds_per_(?:row|group)\s*=>", text, re.IGNORECASE)
+    if bounds is not None:
+        return at(text, *bounds.span(), "Bounds are not an argument of an aggregate here.",
+                  "Write AVG(clamp(x, 0, 100)) for AVG(x, contribution_bounds_per_row => (0, 100)).")  # fmt: skip
     fix = (
         f"Leave TOP {top[1]} out and write LIMIT {top[1]} at the end, behind an ORDER BY."
         if top is not None

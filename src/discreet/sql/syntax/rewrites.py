@@ -31,6 +31,8 @@ UNSUPPORTED = {
     "product": "Write SUM(LN(greatest({x}, 1))), the logarithm of it, of values from 1 on.",
 }
 """Aggregates of DuckDB that have no counterpart here, each with the question to ask instead."""
+_DECIDED = ("bool_and", "bool_or", "logical_and", "logical_or", "every")
+_BITS = ("bit_and", "bit_or", "bit_xor")
 KEYWORDS = (
     "SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "LIMIT", "JOIN", "WITH", "QUALIFY", "BETWEEN", "UNION",
     "DISTINCT", "BY", "AND", "AS", "ON",
@@ -60,7 +62,11 @@ def aggregate(name: str, node: exp.Expr) -> str:
 def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     """Cause and fix of an aggregate that is not supported over private rows; None where nothing better is known."""
     name = called(node)
-    x = sql(node.this) if isinstance(node.this, exp.Expr) else ", ".join(map(sql, node.expressions))
+    of = node.this.this if isinstance(node.this, exp.Order) else node.this
+    x = sql(of) if isinstance(of, exp.Expr) else ", ".join(map(sql, node.expressions))
+    known = _decided(name, x)
+    if known is not None:
+        return known
     if name == "mode":
         return (f"{name} shows a value of the data.",
                 f"Group by it: SELECT {x}, COUNT(*) AS n … GROUP BY {x} ORDER BY n DESC LIMIT 1.")  # fmt: skip
@@ -84,9 +90,25 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     return None
 
 
+def _decided(name: str, x: str) -> tuple[str, str] | None:
+    """The same for aggregates that one row decides."""
+    if name in _DECIDED:
+        some = f"COUNT_IF({x})" if name in ("bool_or", "logical_or") else f"COUNT_IF(NOT ({x}))"
+        meant = "> 0" if name in ("bool_or", "logical_or") else "< 1"
+        return f"A single row decides {name}.", f"Write {some} {meant}, whose count has noise."
+    if name in _BITS:
+        return f"A single row decides a bit of {name}.", f"Count the rows with a bit: COUNT_IF({x} & 1 = 1)."
+    return None
+
+
 def of_unit_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     """The same for an aggregate over the rows of one unit."""
     name = called(node)
+    if name in ("arg_max", "arg_min", "max_by", "min_by") and isinstance(node.expression, exp.Expr):
+        by = sql(node.expression) + ("" if "min" in name else " DESC")
+        return (f"{name} is not supported per unit.",
+                f"Keep that row before: SELECT …, {sql(node.this)} FROM … QUALIFY row_number() OVER (PARTITION BY unit "
+                f"ORDER BY {by}) = 1.")  # fmt: skip
     ordered = name in ("any_value", "first", "last", "arbitrary", "mode")
     if not ordered and name not in ("median", "quantile_cont", "quantile_disc", "stddev", "variance"):
         return None

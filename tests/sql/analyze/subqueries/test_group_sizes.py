@@ -27,6 +27,7 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.sql.plan.plan import PlannedRelease
 
+OF_KEYS = "SELECT COUNT(*) FROM (SELECT g FROM t GROUP BY g HAVING COUNT(g) {size}) AS s"
 SIZES = ["= 1", ">= 2", "BETWEEN 1 AND 2"]
 OF_ROWS = "SELECT COUNT(*) FROM (SELECT g FROM t GROUP BY g HAVING COUNT(*) {size}) AS s"
 OF_UNITS = "SELECT COUNT(*) FROM (SELECT g FROM t GROUP BY g HAVING COUNT(DISTINCT u) {size}) AS s"
@@ -56,7 +57,7 @@ def problems(sql: str, by_unit: bool, replace_one: bool) -> list[str]:
 @pytest.mark.parametrize(
     ("sql", "by_unit"),
     [*((OF_ROWS.format(size=size), False) for size in SIZES), (OF_ROWS.format(size="= 1"), True),
-     (OF_UNITS.format(size="BETWEEN 1 AND 2"), True)],
+     (OF_UNITS.format(size="BETWEEN 1 AND 2"), True), (OF_KEYS.format(size="= 1"), True)],
 )  # fmt: skip
 def test_no_unit_moves_the_count_further(sql: str, by_unit: bool, replace_one: bool) -> None:
     assert problems(sql, by_unit, replace_one) == []
@@ -183,3 +184,25 @@ def test_the_unique_people_of_a_thousand() -> None:
             (answer,) = session.sql(QUESTIONS[0], epsilon=own).to_arrow().to_pylist()
             held += answer["n_low"] <= 60 <= answer["n_high"]
     assert held >= 160
+
+
+def test_a_count_of_the_key_leaves_the_group_of_null_out() -> None:
+    """NULL has one row too, of which COUNT(g) is 0."""
+    table = pa.table({"u": [1, 2, 3, 4, 5], "g": ["a", "b", "b", "c", None], "h": [1, 1, 1, 1, None]})
+    with dp.protect(table, privacy_unit="u", max_rows=1, budget=10**6) as session:
+        for sql, many in (
+            (OF_KEYS.format(size="= 1"), 2),
+            (OF_ROWS.format(size="= 1"), 3),
+            (OF_KEYS.format(size="BETWEEN 1 AND 2"), 3),
+            (
+                OF_KEYS.format(size="= 1").replace(
+                    "SELECT g FROM t GROUP BY g", "SELECT g, h FROM t GROUP BY g, h"
+                ),
+                2,
+            ),
+        ):
+            asked = sql.replace("FROM t", "FROM data")
+            assert session.sql(asked, 500).values.column(0).to_pylist() == [many], asked
+        for size in ("< 2", "<= 1", "BETWEEN 0 AND 1", ">= 0"):  # that group would count, if it is there
+            with pytest.raises(QueryRefused, match="not public"):
+                session.preview(OF_KEYS.format(size=size).replace("FROM t", "FROM data"), 1)

@@ -12,6 +12,7 @@ import pytest
 from benchmarks.corpus.judge import difference, order_of, silence
 from tests import inside
 from tests.people import DECLARED, TABLES
+from tests.sql.fuzz import bench
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -210,3 +211,21 @@ def test_a_list_with_null_is_unknown_where_it_is_so_in_duckdb(sql: str) -> None:
     connection.register("t", NULLS)
     with dp.protect({"t": NULLS}, policy=policy) as session:
         assert differs(session, connection, sql) == ""
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM s JOIN towns ON towns.size = s.p WHERE s.id = t.id)",
+    "SELECT COUNT(*) AS n FROM t WHERE NOT EXISTS (SELECT * FROM towns, s WHERE towns.size = s.p AND s.id = t.id)",
+    "SELECT COUNT(*) AS n FROM t WHERE educ = 1 OR EXISTS (SELECT 1 FROM s, towns WHERE size = p AND s.id = t.id)",
+    "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM s JOIN towns ON towns.city = t.city WHERE s.id = t.id)",
+    "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM s JOIN t u ON u.id = s.id WHERE u.id = t.id AND u.y > 3)",
+])  # fmt: skip
+def test_exists_may_join_tables(sql: str) -> None:
+    assert difference(bench.answered(sql).values, bench.plain(sql), ()) == ""
+
+
+def test_exists_over_public_tables_is_written_as_in() -> None:
+    with pytest.raises(QueryRefused, match="public table"):
+        bench.answered(
+            "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM towns w, shops WHERE w.city = t.city)"
+        )

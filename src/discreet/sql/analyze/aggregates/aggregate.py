@@ -19,6 +19,8 @@ from discreet.sql.functions import aggregates as table
 from discreet.sql.functions.names import takes_a_number
 from discreet.sql.syntax import rewrites
 
+_ONE_ARGUMENT = ("An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
+
 
 @dataclass(frozen=True, slots=True)
 class RequestedAggregate:
@@ -92,7 +94,7 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
                 line.quantity, filtered(_number(node.expressions[0], node, binder, within), condition), sql
             )
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
-        raise binder.refuse(node, "An aggregate takes one argument, without ORDER BY.", "Write it plainly.")
+        raise binder.refuse(node, *(rewrites.of_aggregate(node) or _ONE_ARGUMENT))
     if isinstance(node, exp.CountIf):
         truth = binder.condition(node.this)
         condition = truth if condition is None else _all_of(condition, truth)

@@ -1,4 +1,4 @@
-"""The forms of SQL that are not plain calls: IS, BETWEEN, IN, LIKE, CASE, CAST, rounding, joined texts, clamp."""
+"""The forms of SQL that are not plain calls: IS, LIKE, CASE, CAST, rounding, joined texts, clamp."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.analyze.binding import branch_values, date_forms, list_forms, pattern_forms, place_forms
+from discreet.sql.analyze.binding import (
+    branch_values,
+    date_forms,
+    list_forms,
+    pattern_forms,
+    place_forms,
+    several_values,
+)
 from discreet.sql.analyze.binding.binder import Binder, Form
 from discreet.sql.analyze.binding.clamped_moments import clamped_moment
 from discreet.sql.analyze.binding.comparisons import by_type
@@ -55,40 +62,12 @@ def _same(binder: Binder, node: exp.Expr) -> Expression:
     return must("not", binder.call(node, "distinct", binder.arguments(node, "this", "expression")))
 
 
-def _between(binder: Binder, node: exp.Expr) -> Expression:
-    if node.args.get("symmetric"):
-        raise binder.refuse(node, "BETWEEN SYMMETRIC is not supported.", "Write the smaller bound first.")
-    nodes = [node.this, node.args["low"], node.args["high"]]
-    # Together: a text beside a time stamp is one, though the third is a date.
-    operand, low, high = binder.aligned(by_type([binder.bind(one) for one in nodes]), nodes)
-    above = binder.apply(node, "ge", [operand, low], nodes[:2])
-    below = binder.apply(node, "le", [operand, high], nodes[::2])
-    return must("and", above, below)
-
-
 def _pair(
     binder: Binder, operand: Expression, node: exp.Expr, other: exp.Expr
 ) -> tuple[list[Expression], list[exp.Expr]]:
     """A bound expression beside one to be bound, aligned."""
     nodes = [node, other]
     return binder.aligned(by_type([operand, binder.bind(other)]), nodes), nodes
-
-
-def _in(binder: Binder, node: exp.Expr) -> Expression:
-    if node.args.get("field") is not None:
-        listed = exp.ArrayContains(this=node.args["field"], expression=node.this)
-        return list_forms.FORMS[exp.ArrayContains](binder, listed)
-    if node.args.get("query") or node.args.get("unnest") or not node.expressions:
-        raise binder.unknown(node.args.get("query") or node)
-    nodes = [node.this, *node.expressions]
-    bound = binder.aligned(by_type([binder.bind(n) for n in nodes]), nodes)
-    for one, where in zip(bound[1:], nodes[1:], strict=True):
-        if not isinstance(one, Literal):
-            raise binder.refuse(
-                where, "IN takes a list of literals.", "Write x = a OR x = b for expressions."
-            )
-    bound = binder.unify(node, bound)
-    return fn.among(bound[0], bound[1:])
 
 
 def _like(binder: Binder, node: exp.Expr) -> Expression:
@@ -328,14 +307,14 @@ def _decimal(binder: Binder, node: exp.Expr) -> Expression:
 
 
 FORMS: dict[type[exp.Expr], Form] = {
-    exp.Neg: _negate, exp.Is: _is, exp.NullSafeEQ: _same, exp.Between: _between, exp.In: _in, exp.Like: _like,
+    exp.Neg: _negate, exp.Is: _is, exp.NullSafeEQ: _same, exp.Like: _like,
     exp.ILike: _like, exp.RegexpLike: _regexp, exp.RegexpFullMatch: _regexp, exp.SimilarTo: _regexp,
     exp.Case: _case, exp.If: _if,
     exp.Nvl2: _nvl2, exp.Coalesce: _many, exp.Least: _many, exp.Greatest: _many, exp.Round: _round,
     exp.Floor: _round, exp.Ceil: _round, exp.Trunc: _round, exp.Log: _log, exp.Pi: _pi, exp.WidthBucket: _bins,
     exp.IntDiv: _integer_divide, exp.Trim: _trim, exp.Pad: _pad, exp.DPipe: _beside, exp.Concat: _concat,
     exp.ConcatWs: _concat, exp.Cast: _cast, exp.TryCast: _cast, **date_forms.FORMS, **pattern_forms.FORMS,
-    **list_forms.FORMS,
+    **list_forms.FORMS, **several_values.FORMS,
 }  # fmt: skip
 """By the class that the parser gives them."""
 FORMS_BY_NAME: dict[str, Form] = {

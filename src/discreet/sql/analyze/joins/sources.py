@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.sql.analyze.from_clause import FromClause, prefixed, single
 from discreet.sql.analyze.joins.asof import join_asof
+from discreet.sql.analyze.joins.chain import Chain
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
 from discreet.sql.analyze.joins.outer_joins import keeping
 from discreet.sql.analyze.joins.released import join_released
@@ -74,7 +75,7 @@ class Sources:
                     f"Write FROM {names[first]} first.",
                 )
             self.conditions += [c for clause in clauses[: first + 1] for c in clause.on]
-            clauses[: first + 1] = [replace(clause, on=()) for clause in clauses[: first + 1]]
+            clauses[: first + 1] = [replace(clause, on=(), comma=True) for clause in clauses[: first + 1]]
             order.insert(0, order.pop(first))
         return self._joined(self._prefixed(order[0]), order[1:], clauses)
 
@@ -132,10 +133,18 @@ class Sources:
     def _joined(self, from_clause: FromClause, order: list[int], clauses: Sequence[Clause]) -> FromClause:
         """Join further sources to a FROM clause."""
         waiting, stuck = list(order), {-1}
+        chain = Chain(self.names, [self._columns(index) for index in range(len(self.names))], self.conditions)
         while waiting:
             at = waiting.pop(0)
             scope, clause = self.scopes[at], clauses[at]
             if not isinstance(scope, PrivateScope):
+                movable = [
+                    w for w in waiting if clauses[w].comma and not isinstance(self.scopes[w], PrivateScope)
+                ]
+                after = chain.after(at, waiting, movable) if clause.comma else None
+                if after is not None:
+                    waiting.insert(waiting.index(after) + 1, at)
+                    continue
                 from_clause = self._with_public(from_clause, at, clause)
                 continue
             if clause.asof:
@@ -160,6 +169,12 @@ class Sources:
                 continue
             self.conditions[:], stuck = tried, {-1}
         return from_clause
+
+    def _columns(self, index: int) -> Collection[str]:
+        """The names of the columns of a source, in lower case, where they are known."""
+        if len(self.holders) < 3:
+            return ()
+        return self.around.columns_of(self.holders[index].this, self.env) or ()
 
     def _with_public(self, from_clause: FromClause, index: int, clause: Clause) -> FromClause:
         """Join a public source, or one of released numbers."""

@@ -75,9 +75,10 @@ def compared(query: exp.Expr, names_of: Names) -> Compared | None:
     """A sub-query taken apart; None where it depends on no row around it, or in another way."""
     if not isinstance(query, exp.Select) or query.args.get("from_") is None:
         return None
-    if query.args.get("where") is None or any(
-        value for part, value in query.args.items() if part not in READ
-    ):
+    if any(value for part, value in query.args.items() if part not in READ):
+        return None
+    query = _in_where(query)
+    if query.args.get("where") is None:
         return None
     sources = [query.args["from_"].this, *(join.this for join in query.args.get("joins") or [])]
     tables = {source.alias_or_name.lower() for source in sources}
@@ -103,6 +104,26 @@ def compared(query: exp.Expr, names_of: Names) -> Compared | None:
             return None
         pairs.append((mine[0], others[0]))
     return Compared(query, tuple(kept), tuple(pairs)) if pairs else None
+
+
+def _in_where(query: exp.Select) -> exp.Select:
+    """The same with the conditions of its inner joins in WHERE, among which those on the rows around it may stand."""
+    joins = query.args.get("joins") or []
+    if any(join.args.get(part) for join in joins for part in ("side", "using", "method")) or any(
+        join.kind not in ("", "INNER", "CROSS") for join in joins
+    ):
+        return query
+    found = [join.args["on"] for join in joins if join.args.get("on") is not None]
+    if not found:
+        return query
+    where = query.args.get("where")
+    out = query.copy()
+    for join in out.args["joins"]:
+        join.set("on", None)
+        join.set("kind", None)
+    conditions = [*found, *([] if where is None else [where.this])]
+    out.set("where", exp.Where(this=exp.and_(*(one.copy() for one in conditions))))
+    return out
 
 
 def _looked_up(asked: Compared) -> exp.Select:

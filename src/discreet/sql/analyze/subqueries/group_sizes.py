@@ -40,6 +40,7 @@ class AskedSizes:
         least: the least number of rows of a group that counts.
         most: the greatest; None for no limit.
         units: the unit, where these are counted and not rows.
+        of: a key, where rows are counted in which it is not NULL.
     """
 
     select: exp.Select
@@ -48,6 +49,7 @@ class AskedSizes:
     least: int
     most: int | None
     units: exp.Expr | None
+    of: exp.Expr | None = None
 
     @property
     def groups(self) -> exp.Select:
@@ -69,6 +71,8 @@ class AskedSizes:
             return None
         binder = scope.from_clause.binder()
         keys = [binder.bind(node) for node in scope.groups]
+        if self.of is not None and binder.bind(self.of) not in keys:
+            return None
         public = {at for one in public_groups(scope.from_clause.rows.relation, keys) for at in one.at}
         if len(public) == len(keys) and (self.least - 1 if self.most is None else self.most) > SMALL:
             return None
@@ -80,6 +84,10 @@ class AskedSizes:
             out.set(
                 part, [join.copy() for join in value] if isinstance(value, list) else value and value.copy()
             )
+        if self.of is not None:
+            known = exp.Not(this=exp.Is(this=self.of.copy(), expression=exp.Null()))
+            where = out.args.get("where")
+            out.set("where", exp.Where(this=exp.and_(known, *([] if where is None else [where.this]))))
         if self.units is not None:
             out, named = _once_by_unit(out, self.units, named)
         least, most = (None if end is None else exp.Literal.number(end) for end in (self.least, self.most))
@@ -117,8 +125,9 @@ def asked_sizes(node: exp.Select) -> AskedSizes | None:
     )
     if most is not None and most < least:
         return None
-    units = None if isinstance(count.this, exp.Star) else count.this.expressions[0]
-    return AskedSizes(node.copy(), inner.copy(), with_, least, most, units)
+    units = count.this.expressions[0] if isinstance(count.this, exp.Distinct) else None
+    of = count.this if isinstance(count.this, exp.Column) else None
+    return AskedSizes(node.copy(), inner.copy(), with_, least, most, units, of)
 
 
 def _only(node: exp.Select, parts: Iterable[str]) -> bool:
@@ -175,7 +184,9 @@ def _range(test: exp.Expr, names: dict[str, exp.Expr]) -> tuple[exp.Count, int, 
     """Which count a condition compares with whole numbers, the least and the greatest that meet it."""
     if isinstance(test, exp.Between):
         count, low, high = _count(test.this, names), _whole(test.args["low"]), _whole(test.args["high"])
-        return None if count is None or low is None or high is None else (count, low, high)
+        if count is None or low is None or high is None:
+            return None
+        return None if isinstance(count.this, exp.Column) and low < 1 else (count, low, high)
     kind = type(test)
     if kind not in TURNED:
         return None
@@ -184,6 +195,8 @@ def _range(test: exp.Expr, names: dict[str, exp.Expr]) -> tuple[exp.Count, int, 
         count, number, kind = _count(test.expression, names), _whole(test.this), TURNED[kind]
     if count is None or number is None:
         return None
+    if isinstance(count.this, exp.Column) and (kind in (exp.LT, exp.LTE) or number < 1):
+        return None  # of the group of NULL it is 0
     least, most = {
         exp.EQ: (number, number), exp.LT: (1, number - 1), exp.LTE: (1, number),
         exp.GT: (number + 1, None), exp.GTE: (number, None),
@@ -192,11 +205,13 @@ def _range(test: exp.Expr, names: dict[str, exp.Expr]) -> tuple[exp.Count, int, 
 
 
 def _count(node: exp.Expr, names: dict[str, exp.Expr]) -> exp.Count | None:
-    """A count of rows, or of the different values of one column, by itself or by its name."""
+    """A count of rows, of those with a key, or of the different values of one column, by itself or by its name."""
     if isinstance(node, exp.Column):
         node = names.get(node.name.lower(), node)
     if _counts(node):
         return node if isinstance(node, exp.Count) else None
+    if isinstance(node, exp.Count) and isinstance(node.this, exp.Column) and not node.expressions:
+        return node
     distinct = (
         isinstance(node, exp.Count) and isinstance(node.this, exp.Distinct) and not node.this.args.get("on")
     )

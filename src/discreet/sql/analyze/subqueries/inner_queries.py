@@ -19,6 +19,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.engines.schema import Type
+from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.from_clause import FromClause
@@ -110,7 +111,11 @@ class InnerQueries:
         asked = compared(query, self._names) if is_one_number(query) else None
         if asked is not None:
             return self._by_key(node, asked)
-        scope = self.around.once(query, self.env)
+        try:
+            scope = self.around.once(query, self.env)
+        except QueryRefused:
+            self._see_alone(node, query)
+            raise
         if isinstance(scope, PrivateScope):
             raise self.around.refuse(node, "This sub-query returns rows of a private table.",
                                        "Aggregate them in it.")  # fmt: skip
@@ -128,6 +133,16 @@ class InnerQueries:
         found = exp.column(exp.to_identifier(name, quoted=True), table=column)
         found.meta[OVER_GROUPS] = exp.Subquery(this=_inside(given.query).copy())
         return found
+
+    def _see_alone(self, node: exp.Expr, query: exp.Query) -> None:
+        """Refuse a number that compares its rows with those around it by anything but an equality."""
+        own = {table.alias_or_name.lower() for table in query.find_all(exp.Table, exp.Subquery)}
+        around = {column.table.lower() for column in query.find_all(exp.Column)} - own
+        if around & set(self.from_clause.tables):
+            raise self.around.refuse(node, "A number for each row may compare its rows with that one by = alone, in "
+                                     "conditions of WHERE that stand by themselves.",
+                                     "Set its columns equal to columns around it, the privacy units among them; or "
+                                     "join the two tables, and aggregate their pairs.")  # fmt: skip
 
     def _by_key(self, node: exp.Expr, asked: Compared) -> exp.Expr:
         """A number of the rows that agree with a row in some columns."""

@@ -14,6 +14,7 @@ from discreet.sql.algebra.key_paths import links
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.joins.same_units import see_same_units
+from discreet.sql.analyze.public_values import waits
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scopes
 from discreet.sql.analyze.subqueries.correlated import BEYOND, Inside, looked_up
 from discreet.sql.expressions.expression import Column, Expression
@@ -102,6 +103,8 @@ def _of_the_same_unit(node: exp.Expr, from_clause: FromClause, around: Scopes, e
     holder = asked.query.args["from_"].this
     source = around.source(holder.copy(), env)
     other = next((part for part in BEYOND if asked.query.args.get(part)), None)
+    if other == "joins" and waits(asked.query, around, env):
+        return None  # read beside the rows
     if asked.outer and not (isinstance(source, PrivateScope) and other is None):
         return None
     if not isinstance(source, PrivateScope):

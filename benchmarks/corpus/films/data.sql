@@ -1,0 +1,11 @@
+CREATE TABLE kind_type AS SELECT * FROM (VALUES (1,'movie'),(2,'tv series'),(3,'video')) AS t(id, kind);
+CREATE TABLE role_type AS SELECT * FROM (VALUES (1,'actor'),(2,'actress'),(3,'writer'),(4,'director')) AS t(id, role);
+CREATE TABLE info_type AS SELECT * FROM (VALUES (1,'rating'),(2,'votes'),(3,'genres')) AS t(id, info);
+CREATE TABLE title AS SELECT CAST(i + 1 AS INTEGER) AS id, ['Dark','Shrek','Money','Champion','The Ring'][i % 5 + 1] || ' ' || i AS title, CAST(i % 3 + 1 AS INTEGER) AS kind_id, CAST(1990 + draw(i, 'y', 25) AS INTEGER) AS production_year FROM range(60) AS t(i);
+CREATE TABLE company_name AS SELECT CAST(i + 1 AS INTEGER) AS id, 'company ' || i AS name, ['[us]','[de]','[gb]'][i % 3 + 1] AS country_code FROM range(9) AS t(i);
+CREATE TABLE movie_companies AS SELECT CAST(i + 1 AS INTEGER) AS movie_id, CAST(draw(i, 'co', 9) + 1 AS INTEGER) AS company_id, pick(i, 'note', ['(2000) (worldwide)','(co-production)','(USA)', NULL]) AS note FROM range(60) AS t(i);
+CREATE TABLE keyword AS SELECT CAST(i + 1 AS INTEGER) AS id, ['sequel','superhero','murder','hero','love'][i + 1] AS keyword FROM range(5) AS t(i);
+CREATE TABLE movie_keyword AS SELECT CAST(i + 1 AS INTEGER) AS movie_id, CAST(k + 1 AS INTEGER) AS keyword_id FROM range(60) AS t(i), range(5) AS u(k) WHERE draw(i * 5 + k, 'mk', 3) = 0;
+CREATE TABLE movie_info_idx AS SELECT CAST(i + 1 AS INTEGER) AS movie_id, 1 AS info_type_id, CAST(CAST(draw(i, 'rat', 90) AS DOUBLE) / 10 + 1 AS VARCHAR) AS info FROM range(60) AS t(i);
+CREATE TABLE person AS SELECT CAST(p AS INTEGER) AS id, 'person ' || p AS name, pick(p, 'g', ['m','f',NULL]) AS gender, pick(p, 'nl', ['A','B','C','D']) AS name_pcode FROM range(700) AS t(p);
+CREATE TABLE cast_info AS SELECT CAST(p AS INTEGER) AS person_id, CAST(draw(p * 10 + n, 'm', 60) + 1 AS INTEGER) AS movie_id, CAST(draw(p * 10 + n, 'r', 4) + 1 AS INTEGER) AS role_id, pick(p * 10 + n, 'cn', ['(voice)','(uncredited)','(producer)',NULL]) AS note, CASE WHEN draw(p * 10 + n, 'on', 3) > 0 THEN CAST(draw(p * 10 + n, 'o', 40) + 1 AS INTEGER) END AS nr_order FROM range(700) AS t(p), range(6) AS u(n) WHERE n <= draw(p, 'pm', 6);
