@@ -28,7 +28,7 @@ DRAWS: Final = 4000
 CLEAR: Final = 1.2
 """The least eigenvalue must be so many times the largest of nearly all draws of the noise."""
 NEARLY: Final = 0.95
-WIDER: Final = 1.06
+WIDER: Final = 1.08
 
 
 def coefficient_intervals(found: Whole | None, box: Floats, confidence: Number) -> Floats:
@@ -41,7 +41,7 @@ def coefficient_intervals(found: Whole | None, box: Floats, confidence: Number) 
     """
     share = float(read_confidence(confidence))
     nothing: Floats = np.tile([-np.inf, np.inf], (len(box), 1))
-    if found is None:
+    if found is None or not np.isfinite(found.variances).all():
         return nothing
     # Of intervals, not of the release. The same moments have the same intervals, also of a model that was saved.
     rng = np.random.default_rng(np.frombuffer(found.inside.tobytes(), np.uint32))
