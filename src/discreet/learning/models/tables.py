@@ -21,15 +21,16 @@ import numpy as np
 from discreet.errors import BudgetExceeded, InvalidParameter
 from discreet.learning.centred import Centred
 from discreet.learning.intervals import units_of
-from discreet.learning.linear import PCA, LinearRegression, LogisticRegression
 from discreet.learning.models.bayes import GaussianNB
+from discreet.learning.models.linear import PCA, LinearRegression, LogisticRegression
 from discreet.learning.models.releasing import wide
 from discreet.learning.statistics import Floats, read_bounds
 from discreet.learning.whole import CAREFUL, Whole, leverage
+from discreet.quoting import quote
 from discreet.rational import epsilon_of
 from discreet.session.question import Question
 from discreet.session.session import Session
-from discreet.sql.expressions.dialect import quoted_name, quoted_text
+from discreet.sql.expressions.dialect import quoted_text
 
 LEFTOVERS: Final = Fraction(1, 5)
 """The share of epsilon of the variances of coefficients."""
@@ -98,7 +99,7 @@ def fit_table(
         model._from_whole(whole_table(session, table, every, units_of(model._box), epsilon_of(model.epsilon)))
     else:
         second = literal(model.classes[1])
-        chosen = f"CASE WHEN {quoted_name(str(target))} = {second} THEN 1.0 ELSE -1.0 END"
+        chosen = f"CASE WHEN {quote(str(target))} = {second} THEN 1.0 ELSE -1.0 END"
         model._from_moments(_moments(session, table, [*columns, chosen], model.epsilon))
     model.n_features_in_ = len(features)
     return model
@@ -108,7 +109,7 @@ def moved_sql(name: str, ends: Floats) -> str:
     """A column between -1 and 1 by its bounds, in SQL."""
     least, most = (repr(float(end)) for end in ends)
     middle, half = repr(float(ends.mean())), repr(float(ends[1] - ends[0]) / 2)
-    column = f"CAST({quoted_name(name)} AS DOUBLE)"
+    column = f"CAST({quote(name)} AS DOUBLE)"
     return f"((LEAST(GREATEST(COALESCE({column}, {middle}), {least}), {most}) - {middle}) / {half})"
 
 
@@ -142,7 +143,7 @@ def _sums(
     for at, (a, b) in enumerate(zip(first[1:], second[1:], strict=True), 1):
         product = every[b] if a == 0 else f"{every[a]} * {every[b]}"
         sums.append(f"SUM({product}) AS m{at}")
-    answer = session.sql(f"SELECT {', '.join(sums)} FROM {quoted_name(table)}", epsilon=epsilon)
+    answer = session.sql(f"SELECT {', '.join(sums)} FROM {quote(table)}", epsilon=epsilon)
     row = answer.to_pandas().iloc[0]
     matrix, scales = np.zeros((2, len(every), len(every)))
     matrix[first, second] = matrix[second, first] = [float(row[f"m{at}"]) for at in range(len(sums))]
@@ -173,7 +174,7 @@ def whole_table(
     for at, (row, top) in enumerate(zip(turned, most, strict=True)):
         own = _combined(row / math.sqrt(top) / left, columns)
         sums.append(f"SUM(LEAST(POWER({own} * {rest}, 2), 1.0)) AS v{at}")
-    text = f"SELECT {', '.join(sums)} FROM {quoted_name(table)}"
+    text = f"SELECT {', '.join(sums)} FROM {quote(table)}"
     try:
         answer = session.sql(text, epsilon=epsilon * LEFTOVERS)
     except BudgetExceeded:
@@ -211,9 +212,9 @@ def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[st
     listed = ", ".join(named)
     sums = [f"SUM({one}) AS s{at}" for at, one in enumerate(columns)]
     sums += [f"SUM({one} * {one}) AS q{at}" for at, one in enumerate(columns)]
-    label = quoted_name(target)
+    label = quote(target)
     answer = session.sql(
-        f"SELECT {label} AS label, COUNT(*) AS n, {', '.join(sums)} FROM {quoted_name(table)} "
+        f"SELECT {label} AS label, COUNT(*) AS n, {', '.join(sums)} FROM {quote(table)} "
         f"WHERE {label} IN ({listed}) GROUP BY {label}",
         epsilon=model.epsilon,
     )
