@@ -9,13 +9,13 @@ import pytest
 
 from discreet.engines.schema import Type
 from discreet.mechanisms.adaptive import AdaptiveRounds
-from discreet.synthetic.adaptive import CHOICE, FIRST, Workload, first_part
+from discreet.synthetic.adaptive import CHOICE, FIRST, MarginalWorkload, first_part
 from discreet.synthetic.axes import Axis
 from discreet.synthetic.foretold import SynthesisPreview, marginals_of
 
 AXES = [Axis("a", Type.INTEGER, values=tuple(range(40)), nullable=False),
         Axis("b", Type.INTEGER, values=tuple(range(9)), nullable=True)]  # fmt: skip
-WORKLOAD = Workload((40, 10), {(0, 1): 1})
+WORKLOAD = MarginalWorkload((40, 10), {(0, 1): 1})
 
 
 @pytest.mark.parametrize("concentrated", [False, True])

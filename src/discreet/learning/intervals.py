@@ -1,11 +1,11 @@
 """Intervals for the coefficients of a line, over the noise and over the people who happened to be asked.
 
 Let A and b be the true moments of u with u and with the target. The release shows A + E and b + e (`learning.whole`).
-E and e are noise of a known law, so that both are drawn anew: least squares on A + E - E' and b + e - e' is what the
-people may have had, and among the draws it lies as often left of an end as the noise says. The people themselves are a
-draw from a population, too: the variance of a coefficient over these, whatever the law of the leftovers is, was
-measured with noise, and normal draws of it are added. An interval ends where so many draws do, and is WIDER by a
-little, since that variance is not known exactly. All of it is post-processing.
+E and e are noise of a known law, so that both are drawn anew: the line that the people themselves have may be least
+squares on A + E - E' and b + e - e', and among the draws it lies as often left of an end as the noise says. The people
+are a draw from a population, too: the variance of a coefficient over these was measured with noise, for leftovers of
+any law, and normal draws of it are added. An interval ends where so many draws do, and is WIDER by a little, since that
+variance is not known exactly. All of it is post-processing.
 
 The interval covers the coefficients of least squares in the population that people were drawn from, each by itself,
 with their values clamped to the bounds: also where leftovers are skewed or larger for some people than for others, and

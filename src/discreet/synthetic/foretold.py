@@ -19,7 +19,7 @@ from discreet.synthetic.junction import cells_of
 
 if TYPE_CHECKING:
     from discreet.mechanisms.adaptive import AdaptiveRounds
-    from discreet.synthetic.adaptive import Workload
+    from discreet.synthetic.adaptive import MarginalWorkload
     from discreet.synthetic.axes import Axis
 
 
@@ -45,7 +45,7 @@ class MarginalPreview:
 
 @dataclass(frozen=True)
 class SynthesisPreview:
-    """What a synthetic table would cost, and what would be measured for it.
+    """The cost of a synthetic table, and the marginals that may be measured for it.
 
     Attributes:
         table: the private one.
@@ -115,7 +115,7 @@ class SynthesisPreview:
 
 
 def marginals_of(
-    mechanism: AdaptiveRounds, axes: Sequence[Axis], workload: Workload, rows: int
+    mechanism: AdaptiveRounds, axes: Sequence[Axis], workload: MarginalWorkload, rows: int
 ) -> tuple[MarginalPreview, ...]:
     """All marginals that may be measured, with their errors in a table of so many rows."""
     parts = {1: FIRST * mechanism.amount / len(axes)}
