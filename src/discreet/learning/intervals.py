@@ -83,7 +83,7 @@ def _draws(rng: np.random.Generator, scales: Floats, joint: bool) -> Floats:
 def units_of(box: Floats) -> Floats:
     """The matrix (d + 1, d + 1) from weights of (1, z) to slopes and, last, the intercept in the units of the bounds.
 
-    What the target's own middle adds to the intercept is left out.
+    The middle of the target's bounds, which adds to the intercept, is left out.
     """
     half, centre = (box[:, 1] - box[:, 0]) / 2, box.mean(axis=1)
     width = len(box) - 1

@@ -1,7 +1,7 @@
 """A line that foretells a target from private moments: least squares where people are many, else by directions.
 
 Where the noise on moments of whole rows stays far below the number of people, least squares is solved from these
-(`learning.whole`), which is also what intervals need. Else rows are shortened: where the noise on all products stays
+(`learning.whole`); intervals need them, too. Else rows are shortened: where the noise on all products stays
 below the number of people, it is solved from those (`learning.centred`). Where it does not, only the products of
 features with the target are asked for: the coordinates of u t, u cut to +-WIDE spreads and t within +-1, in one cube.
 They give the direction w of the line; its slope follows from the sums of f, 2 f^2 - 1, f t and t of one column f = u w,
