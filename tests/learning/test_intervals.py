@@ -9,33 +9,45 @@ import pytest
 
 pytest.importorskip("sklearn")
 
+from benchmarks.learned import covering
 from benchmarks.learned.covering import coverage
 
 from discreet.errors import InvalidParameter
-from discreet.learning import LinearRegression, intervals
+from discreet.learning import LinearRegression, intervals, whole
+from discreet.learning.whole import leverage
 
 RUNS = 60
 ROWS = np.random.default_rng(3).uniform(0, 1, (3000, 2))
 LINE = LinearRegression(5, bounds=(0, 1), target_bounds=(0, 3)).fit(ROWS, ROWS.sum(axis=1))
+SKEWED = covering.lognormal()
 
 
 def test_they_hold_as_often_as_they_say() -> None:
-    """60 fits of 3 slopes and an intercept, of people drawn anew: at 95 %, less than 80 % hold with a chance below 1e-9
-    if fits are independent, each with all four together at worst (binomial of 60, 0.95: P(below 43) < 1e-9)."""
-    held, ended, _ = coverage(4000, 2.0, RUNS)
-    assert held > 42 / RUNS
-    assert ended > 0.5
+    """60 fits to skewed incomes of people drawn anew: at 95 %, less than 80 % of the intervals of a coefficient hold
+    with a chance below 1e-9 (binomial of 60, 0.95: P(below 43) < 1e-9; three coefficients, two cases)."""
+    for rows, epsilon in ((1000, 1.0), (10_000, 5.0)):
+        held, ended, _ = coverage(SKEWED, rows, epsilon, RUNS)
+        assert held.min() > 42 / RUNS
+        assert ended > 0.7
 
 
 def test_intervals_that_forget_the_noise_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: only people are drawn, no noise; they hold far less often, and the test above would see it."""
-    monkeypatch.setattr(
-        intervals,
-        "_leftovers",
-        lambda found, weights, _: np.random.default_rng(1).normal(0, 1, (500, len(weights))),
-    )
-    held, _, _ = coverage(4000, 2.0, RUNS)
-    assert held < 0.6
+    monkeypatch.setattr(intervals, "_draws", lambda rng, scales, joint: np.zeros((4000, len(scales))))
+    held, _, _ = coverage(SKEWED, 1000, 1.0, RUNS)
+    assert held.min() < 42 / RUNS
+
+
+def test_intervals_that_forget_the_people_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: only noise is drawn; where there are many people and little noise, intervals hold far less often."""
+
+    def forgetting(*moments: np.ndarray) -> tuple[np.ndarray, ...]:
+        weights, turned, most = leverage(*moments)
+        return weights, turned, most * 1e-6
+
+    monkeypatch.setattr(whole, "leverage", forgetting)
+    held, _, _ = coverage(SKEWED, 10_000, 20.0, 30)
+    assert held.min() < 0.7
 
 
 def test_their_shape_and_their_width() -> None:
@@ -55,3 +67,12 @@ def test_the_same_release_has_the_same_intervals() -> None:
 def test_noise_alone_has_no_ends() -> None:
     few = LinearRegression("0.01", bounds=(0, 1), target_bounds=(0, 3)).fit(ROWS[:50], ROWS[:50, 0])
     assert not np.isfinite(few.intervals()).any()
+
+
+def test_shortened_rows_have_no_ends() -> None:
+    """Skewed leftovers turn a line through shortened rows."""
+    x, y = SKEWED.draw(3000, np.random.default_rng(1))
+    short = LinearRegression(5, bounds=SKEWED.bounds, target_bounds=SKEWED.target_bounds, whole=False).fit(
+        x, y
+    )
+    assert not np.isfinite(short.intervals()).any()

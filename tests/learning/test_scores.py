@@ -28,10 +28,13 @@ def columns(rows: int, width: int) -> np.ndarray:
 
 
 def test_least_squares_where_people_are_many() -> None:
-    found = fitted_line(columns(20_000, 3), Fraction(50), LearningBudget(50), "test")
-    assert np.abs(found.weights - [0.4, -0.2, 0]).max() < 0.02
-    assert abs(found.intercept - 0.1) < 0.02
-    assert found.moments is not None
+    """Of whole rows, which have moments, and of shortened ones, which have none."""
+    for whole in (None, False):
+        budget = LearningBudget(50)
+        found = fitted_line(columns(20_000, 3), Fraction(50), budget, "test", whole=whole, to_units=np.eye(4))
+        assert np.abs(found.weights - [0.4, -0.2, 0]).max() < 0.02
+        assert abs(found.intercept - 0.1) < 0.02
+        assert (found.moments is None) is (whole is False)
 
 
 def test_directions_where_products_would_be_noise() -> None:

@@ -1,37 +1,37 @@
 """Intervals for the coefficients of a line, over the noise and over the people who happened to be asked.
 
-Let A and b be the true moments of u with u and with the target, and w the coefficients of the population: b = A w + r,
-where r adds up the products of u with the leftovers of the line. The release shows A + E and b + e. Least squares on
-these, without a ridge, errs by about (A + E)^-1 (e - E w + r). E and e are Laplace noise of a known scale, and r is
-close to normal with a covariance of at most A times the variance of the leftovers. Both are drawn, and an
-interval ends where so many draws do. All of it is post-processing.
+Let A and b be the true moments of u with u and with the target. The release shows A + E and b + e (`learning.whole`).
+E and e are noise of a known law, so that both are drawn anew: the line that the people themselves have may be least
+squares on A + E - E' and b + e - e', and among the draws it lies as often left of an end as the noise says. The people
+are a draw from a population, too: the variance of a coefficient over these was measured with noise, for leftovers of
+any law, and normal draws of it are added. An interval ends where so many draws do, and is WIDER by a little, since that
+variance is not known exactly. All of it is post-processing.
 
-The interval covers the noise of the release and the chance of drawing these people from a population in which a line
-with leftovers of one variance holds. It does not cover that values beyond the bounds are clamped, nor that another
-curve than a line would be right. Rows are shortened by their target, too (`centred`): where leftovers are skewed and
-larger for some rows than for others, as those of incomes are, this turns the line, which no interval covers. Where the
-noise is so large that the least eigenvalue of the moments may be of it alone, everything is possible, and the interval
-says that: it has no ends.
+The interval covers the coefficients of least squares in the population that people were drawn from, each by itself,
+with their values clamped to the bounds: also where leftovers are skewed or larger for some people than for others, and
+where another curve than a line would be right. Where noise may be all that there is of a moment, everything is
+possible, and the interval says that: it has no ends.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 import numpy as np
 
-from discreet.learning.centred import Centred
 from discreet.learning.statistics import Floats
+from discreet.learning.whole import Whole
 from discreet.mechanisms.parameters import read_confidence
 from discreet.rational import Number
 
 DRAWS: Final = 4000
-CLEAR: Final = 2.0
-"""The least eigenvalue must be so many times the largest of the noise."""
+CLEAR: Final = 1.2
+"""The least eigenvalue must be so many times the largest of nearly all draws of the noise."""
+NEARLY: Final = 0.95
+WIDER: Final = 1.08
 
 
-def coefficient_intervals(found: Centred | None, box: Floats, confidence: Number) -> Floats:
+def coefficient_intervals(found: Whole | None, box: Floats, confidence: Number) -> Floats:
     """Ends (d + 1, 2) of the slopes and of the intercept.
 
     Args:
@@ -39,57 +39,59 @@ def coefficient_intervals(found: Centred | None, box: Floats, confidence: Number
         box: the bounds of the features and, last, of the target (d + 1, 2).
         confidence: of each interval, strictly between 0 and 1.
     """
-    share, width = float(read_confidence(confidence)), len(box) - 1
-    nothing: Floats = np.tile([-np.inf, np.inf], (width + 1, 1))
-    if found is None:
+    share = float(read_confidence(confidence))
+    nothing: Floats = np.tile([-np.inf, np.inf], (len(box), 1))
+    if found is None or not np.isfinite(found.variances).all():
         return nothing
-    inside, beside = found.matrix[:-1, :-1], found.matrix[:-1, -1]
-    deviation = math.sqrt(2) * found.scale
-    sizes = np.linalg.eigvalsh(inside)
-    if sizes[0] < CLEAR * 2 * deviation * math.sqrt(width + 1):
+    # Of intervals, not of the release. The same moments have the same intervals, also of a model that was saved.
+    rng = np.random.default_rng(np.frombuffer(found.inside.tobytes(), np.uint32))
+    inside, beside = _noise(found, rng)
+    least = float(np.linalg.eigvalsh(found.inside)[0])
+    if least <= CLEAR * float(np.quantile(np.linalg.norm(inside, 2, axis=(1, 2)), NEARLY)):
         return nothing
-    back = np.linalg.inv(inside)
-    weights: Floats = back @ beside
-    moved = back @ _leftovers(found, weights, deviation).T
-    turn, start = to_columns(found, box)
-    middle = turn @ weights + np.append(np.zeros(width), start)
-    reach = np.quantile(np.abs(turn @ moved), share, axis=1)
+    weights = np.linalg.solve(found.inside, found.beside)
+    drawn = np.linalg.solve(found.inside - inside, (found.beside - beside)[:, :, None])[:, :, 0]
+    turn = found.reach * units_of(box)
+    away = (drawn - weights) @ turn.T + rng.normal(size=drawn.shape) * np.sqrt(found.variances)
+    reach = WIDER * np.quantile(np.abs(away), share, axis=0)
+    half, centre = (box[-1, 1] - box[-1, 0]) / 2, box[-1].mean()
+    middle = turn @ weights
+    middle[-1] += centre + found.level * half
     return np.column_stack([middle - reach, middle + reach])
 
 
-def _leftovers(found: Centred, weights: Floats, deviation: float) -> Floats:
-    """Draws (DRAWS, d + 1) of e - E w + r."""
-    # Of intervals, not of the release. The same moments have the same intervals, also of a model that was saved.
-    rng = np.random.default_rng(np.frombuffer(found.matrix.tobytes(), np.uint32))
-    inside, count = found.matrix[:-1, :-1], len(weights)
-    first, second = np.triu_indices(count)
-    noise = rng.laplace(0, found.scale, (DRAWS, len(first)))
-    turned = np.zeros((DRAWS, count))
-    for at, (a, b) in enumerate(zip(first, second, strict=True)):
-        turned[:, a] += noise[:, at] * weights[b]
-        if a != b:
-            turned[:, b] += noise[:, at] * weights[a]
-    both = np.append(weights, -1.0)
-    left = float(both @ found.matrix @ both) + deviation * float(both @ both)
-    variance = max(left, 0.0) / max(float(found.matrix[0, 0]), 1.0)
-    root = np.linalg.cholesky(inside)
-    sampled = rng.normal(size=(DRAWS, count)) @ root.T * math.sqrt(variance)
-    return rng.laplace(0, found.scale, (DRAWS, count)) - turned + sampled
+def _noise(found: Whole, rng: np.random.Generator) -> tuple[Floats, Floats]:
+    """Draws of the noise on both moments: (DRAWS, d + 1, d + 1) and (DRAWS, d + 1)."""
+    count = len(found.beside)
+    first, second = (places[1:] for places in np.triu_indices(count))
+    inside = np.zeros((DRAWS, count, count))
+    inside[:, first, second] = _draws(rng, found.noise_inside[first, second], found.joint)
+    inside[:, second, first] = inside[:, first, second]
+    inside[:, 0, 0] = rng.laplace(0, 1, DRAWS) * found.noise_inside[0, 0]
+    return inside, _draws(rng, found.noise_beside, found.joint)
 
 
-def to_columns(found: Centred, box: Floats) -> tuple[Floats, float]:
-    """The matrix (d + 1, d + 1) from weights of (1, u) to slopes and intercept in the units of the bounds.
+def _draws(rng: np.random.Generator, scales: Floats, joint: bool) -> Floats:
+    """Noise (DRAWS, k), of a cube with a radius of Gamma(k + 1), or of Laplace."""
+    size = (DRAWS, len(scales))
+    if joint:
+        found: Floats = rng.gamma(len(scales) + 1, 1, (DRAWS, 1)) * rng.uniform(-1, 1, size) * scales
+        return found
+    return rng.laplace(0, 1, size) * scales
 
-    The second is the number that is added to the intercept.
+
+def units_of(box: Floats) -> Floats:
+    """The matrix (d + 1, d + 1) from weights of (1, z) to slopes and, last, the intercept in the units of the bounds.
+
+    The middle of the target's bounds, which adds to the intercept, is left out.
     """
     half, centre = (box[:, 1] - box[:, 0]) / 2, box.mean(axis=1)
-    spread, middle = found.spread * half, centre + found.middle * half
-    slopes = spread[-1] / spread[:-1]
-    width = len(slopes)
+    width = len(box) - 1
+    slopes = half[-1] / half[:-1]
     turn = np.zeros((width + 1, width + 1))
     turn[:width, 1:] = np.diag(slopes)
-    turn[width] = np.append(spread[-1], -slopes * middle[:-1])
-    return turn, float(middle[-1])
+    turn[width] = np.append(half[-1], -slopes * centre[:-1])
+    return turn
 
 
-__all__ = ["coefficient_intervals", "to_columns"]
+__all__ = ["coefficient_intervals", "units_of"]

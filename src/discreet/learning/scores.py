@@ -1,10 +1,12 @@
 """A line that foretells a target from private moments: least squares where people are many, else by directions.
 
-Where the noise on all products stays below the number of people, least squares is solved from them
-(`learning.centred`). Where it does not, only the products of features with the target are asked for: the coordinates
-of u t, u cut to +-WIDE spreads and t within +-1, in one cube. They give the direction w of the line; its slope follows
-from the sums of f, 2 f^2 - 1, f t and t of one column f = u w, cut to [-1, 1]. Where even these would be noise, the
-line is the mean of the target. Which way is taken depends on epsilon, rows and columns alone.
+Where the noise on moments of whole rows stays far below the number of people, least squares is solved from these
+(`learning.whole`); intervals need them, too. Else rows are shortened: where the noise on all products stays
+below the number of people, it is solved from those (`learning.centred`). Where it does not, only the products of
+features with the target are asked for: the coordinates of u t, u cut to +-WIDE spreads and t within +-1, in one cube.
+They give the direction w of the line; its slope follows from the sums of f, 2 f^2 - 1, f t and t of one column f = u w,
+cut to [-1, 1]. Where even these would be noise, the line is the mean of the target. Which way is taken depends on
+epsilon, rows and columns alone.
 
 Sensitivity of the four sums. |f - f'| + 2 |f^2 - f'^2| + |f t - f' t'| + |t - t'| is convex in t and in t', so that it
 is largest where both are 1 or -1. Where they are alike it is 2 |f - f'| (1 + |f + f'|) <= 9/2; else it is
@@ -24,6 +26,7 @@ from discreet.learning.budget import LearningBudget
 from discreet.learning.centred import WITHIN, Centred, centred, length_for, located, places_noise, spectral
 from discreet.learning.models.releasing import released
 from discreet.learning.statistics import STEPS, Floats, Integers
+from discreet.learning.whole import Whole, loudness, whole_rows
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Draw, Use
@@ -31,6 +34,9 @@ from discreet.release.draw import Draw, Use
 WIDE: Final = 2
 TOO_LOUD: Final = 0.7
 """Directions are taken where the largest eigenvalue of the noise is above so many people's share."""
+WHOLE: Final = 0.6
+"""Rows are taken whole where the largest eigenvalue of the noise on their products is below so many people's share,
+divided by the square of the number of features: beyond that, shortened ones foretell more."""
 RIDGE: Final = 0.25
 """The ridge beside that of the user: so much of the largest eigenvalue of the noise."""
 SHARES: Final = {
@@ -47,13 +53,28 @@ class Line:
 
     weights: Floats
     intercept: float
-    moments: Centred | None = None
+    moments: Whole | None = None
 
 
 def fitted_line(
-    rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str, ridge: float = 0.0
+    rows: Integers,
+    epsilon: Fraction,
+    budget: LearningBudget,
+    words: str,
+    ridge: float = 0.0,
+    whole: bool | None = False,
+    to_units: Floats | None = None,
 ) -> Line:
     """The line through rows on the grid (n, k + 1), the target last.
+
+    Args:
+        rows: of people.
+        epsilon: of all of it.
+        budget: is charged.
+        words: for the ledger.
+        ridge: is added to the diagonal.
+        whole: whether rows are taken whole; None where noise is small.
+        to_units: for whole rows, as `whole_rows` takes it.
 
     Raises:
         InvalidParameter: epsilon is out of range. Nothing was charged.
@@ -62,6 +83,10 @@ def fitted_line(
     Privacy: epsilon, pure, for replacing one row: the module's text.
     """
     people, width = max(len(rows), 1), rows.shape[1] - 1
+    if whole is None:
+        whole = loudness(float(epsilon), width) * width**2 <= WHOLE * people
+    if whole and to_units is not None:
+        return whole_line(whole_rows(rows, to_units, epsilon, budget, words), ridge)
     noise = spectral(float(epsilon), width + 1, length_for(float(epsilon), people, width + 1))
     if noise > TOO_LOUD * people:
         shares = {name: share * epsilon for name, share in SHARES.items()}
@@ -77,6 +102,14 @@ def line_of(found: Centred, ridge: float = 0.0) -> Line:
     """The line of moments that were released elsewhere."""
     loud = 2 * math.sqrt(2) * found.scale * math.sqrt(len(found.spread))
     return _least_squares(found, ridge + RIDGE * loud)
+
+
+def whole_line(found: Whole, ridge: float = 0.0) -> Line:
+    """The line of moments of whole rows."""
+    count = len(found.beside) - 1
+    inside = found.inside + np.diag([0.0] + [ridge + RIDGE * found.loud] * count)
+    weights = found.reach * solved(inside, found.beside, max(found.loud / 2 / math.sqrt(count + 1), 1e-9))
+    return Line(weights[1:], found.level + float(weights[0]), found)
 
 
 def _least_squares(found: Centred, ridge: float) -> Line:
@@ -95,7 +128,7 @@ def told(constant: float, weights: Floats, found: Centred) -> Line:
     """The line of centred and scaled columns in columns between -1 and 1."""
     slopes = weights * found.spread[-1] / found.spread[:-1]
     start = found.middle[-1] + constant * found.spread[-1] - slopes @ found.middle[:-1]
-    return Line(slopes, float(start), found)
+    return Line(slopes, float(start))
 
 
 def solved(inside: Floats, beside: Floats, least: float) -> Floats:
@@ -179,4 +212,4 @@ def _directed(
     return [steep * weights, np.array(start + rest - steep * mean), middle, spread]
 
 
-__all__ = ["Line", "fitted_line", "line_of", "solved", "told"]
+__all__ = ["Line", "fitted_line", "line_of", "solved", "told", "whole_line"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from discreet.learning import (
     fit_table,
 )
 from discreet.learning.models.tables import literal, moved_sql
+from tests import servers
 
 RNG = np.random.default_rng(3)
 ROWS = 12_000
@@ -60,9 +62,77 @@ def test_a_line_from_a_table_is_that_from_arrays() -> None:
     assert abs(made.coef_[0] - 0.3) < 0.05
     assert abs(made.coef_[1] - 2) < 0.2
     assert people.budget.spent == 50
-    low, high = made.intervals()[:2].T
+    low, high = made.intervals().T
     assert (low < high).all()
     assert made.predict(np.array([[40.0, 10.0]])).shape == (1,)
+
+
+def fitted_on(engine: dp.Session, table: str, epsilon: int = 500) -> LinearRegression:
+    made = LinearRegression(epsilon, bounds=BOUNDS, target_bounds=(0, 100))
+    return fit_table(made, engine, table, features=NAMES, target="pay")
+
+
+def people_of(rows: int) -> tuple[pa.Table, dict[str, Any]]:
+    """Some people, one of whom has no age, and their policy."""
+    ages = pa.array(AGE[:rows], mask=np.arange(rows) == 3)
+    table = pa.table({"id": np.arange(rows) // 2, "age": ages, "years": YEARS[:rows], "pay": PAY[:rows]})
+    bounds = {"age": (18, 90), "years": (0, 20), "pay": (0, 100)}
+    return table, {
+        "privacy_unit": "id",
+        "max_rows": 2,
+        "bounds": bounds,
+        "budget": 1000,
+        "ledger": ":memory:",
+    }
+
+
+def near(found: LinearRegression) -> None:
+    """At epsilon 500 noise on the sums of 1,500 rows is far below a row: slopes are those of all engines."""
+    assert abs(found.coef_[0] - 0.3) < 0.1
+    assert abs(found.coef_[1] - 2) < 0.4
+    assert np.isfinite(found.intervals()).all()
+
+
+@pytest.mark.skipif("DISCREET_DEEP" not in os.environ, reason="deep: a Spark session takes long")
+def test_spark_adds_up_the_same() -> None:
+    table, policy = people_of(1500)
+    frame = servers.spark().createDataFrame(table.to_pylist())
+    with dp.protect(frame, **policy) as there:
+        near(fitted_on(there, "data"))
+
+
+def test_postgresql_and_clickhouse_add_up_the_same() -> None:
+    table, policy = people_of(1500)
+    servers.load(servers.postgres(), "learned", {"people": table})
+    with dp.protect(servers.postgres(), table="learned.people", **policy) as there:
+        near(fitted_on(there, "people"))
+        assert there.budget.spent == 500
+    servers.load_clickhouse("learned", {"people": table})
+    with dp.protect(servers.clickhouse(), table="learned.people", **policy) as there:
+        near(fitted_on(there, "people"))
+
+
+def test_a_budget_for_the_moments_alone_leaves_no_ends() -> None:
+    table, policy = people_of(1500)
+    with dp.protect(table, **{**policy, "budget": 450}) as here:
+        made = fitted_on(here, "data")
+        assert here.budget.spent == 400
+        assert not np.isfinite(made.intervals()).any()
+
+
+def test_leftovers_of_people_with_several_rows_count_for_as_many() -> None:
+    """The same rows, of people with one row and with two at most: variances are twice as large."""
+    table, policy = people_of(1500)
+    found = []
+    for rows in (1, 2):
+        with dp.protect(
+            table.set_column(0, "id", pa.array(np.arange(1500))),
+            **{**policy, "max_rows": rows, "budget": 50_000},
+        ) as one:
+            moments = fitted_on(one, "data", 50_000)._line.moments
+            assert moments is not None
+            found.append(moments.variances)
+    assert np.abs(found[1] / found[0] - 2).max() < 0.1
 
 
 def test_classes_and_components_from_a_table() -> None:

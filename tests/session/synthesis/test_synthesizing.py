@@ -135,3 +135,39 @@ def test_the_ledger_says_it() -> None:
             "a synthetic table like data, 2 columns, discrete Laplace noise"
             in session.ledger.entries()[0].description
         )
+
+
+def test_a_preview_reads_and_costs_nothing() -> None:
+    """Of one row and of many, and of tables without the values of another: it is the same, and so is the price."""
+    seen = []
+    for rows in (people(), people(1), people(10).slice(0, 0)):
+        with opened(rows) as session:
+            seen.append(session.preview_synthesis(epsilon=1, degree=3))
+            assert session.budget.spent == 0
+            assert not session.ledger.entries()
+    assert seen[0] == seen[1] == seen[2]
+    assert seen[0].cost == 1
+    assert seen[0].left == 4
+    assert "name" in seen[0].left_out
+    assert len(seen[0].marginals) == 5 + 10 + 10
+    assert "nothing was read" in repr(seen[0])
+
+
+def test_previews_of_gaussian_noise_cost_as_much_as_the_release() -> None:
+    budget = dp.Budget(epsilon=5, delta="1e-6", accountant="zcdp")
+    bounds = {"age": (18, 90), "pay": (0, 5000), "day": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))}
+    given: dict[str, Any] = {"keys": {"county": ["a", "b"]}, "bounds": bounds, "budget": budget}
+    with dp.protect(people(), privacy_unit="who", max_rows=2, **given) as session:
+        seen = session.preview_synthesis(epsilon=1, delta="1e-7")
+        before = session.budget.left
+        session.synthesize(epsilon=1, delta="1e-7", rows=10)
+        assert abs(float(before - session.budget.left - seen.cost)) < 1e-9
+        assert seen.gaussian
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"degree": 9}, {"table_rows": 0}, {"columns": ["nobody"]}, {"bins": {"age": 0}}]
+)
+def test_a_preview_refuses_what_the_table_would(wrong: dict[str, Any]) -> None:
+    with opened() as session, pytest.raises(InvalidParameter):
+        session.preview_synthesis(epsilon=1, **wrong)

@@ -13,10 +13,11 @@ from discreet.errors import InvalidParameter
 from discreet.learning.arrays import numbers
 from discreet.learning.budget import LearningBudget
 from discreet.learning.centred import Centred, centred
-from discreet.learning.intervals import coefficient_intervals
+from discreet.learning.intervals import coefficient_intervals, units_of
 from discreet.learning.models.releasing import budget_of, features_of, places_of, see_target, wide
-from discreet.learning.scores import Line, fitted_line, line_of
+from discreet.learning.scores import Line, fitted_line, line_of, whole_line
 from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
+from discreet.learning.whole import Whole
 from discreet.mechanisms.parameters import read_count
 from discreet.rational import Number, epsilon_of
 
@@ -31,14 +32,16 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         bounds: (least, greatest) of each feature, known without the data; values beyond are clamped.
         target_bounds: (least, greatest) of the target.
         ridge: is added to the diagonal, in rows, beside that of the noise; 0 or more.
+        whole: whether rows are taken whole, which `intervals` needs, or shortened, which foretells more where noise is
+            large. By default whole where epsilon, rows and features make the noise small.
         budget: a `LearningBudget`, which all learners of the same people share; by default one of one fit.
 
     Raises (by `fit`):
         InvalidParameter: a parameter is out of range. Nothing was charged.
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
-    Privacy: epsilon, pure, for replacing one row: Laplace noise on sums of products around private means
-    (`discreet.learning.centred`, `discreet.learning.scores`); all else is post-processing. Source: sufficient
+    Privacy: epsilon, pure, for replacing one row: noise on sums of products, of whole rows or of shortened ones around
+    private means (`discreet.learning.whole`, `centred` and `scores`); all else is post-processing. Source: sufficient
     statistics perturbation (Foulds, Geumlek, Welling and Chaudhuri 2016; Wang 2018).
 
     Example:
@@ -56,12 +59,14 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         bounds: Bounds | None = None,
         target_bounds: tuple[Number, Number] | None = None,
         ridge: float = 0.0,
+        whole: bool | None = None,
         budget: LearningBudget | None = None,
     ) -> None:
         self.epsilon = epsilon
         self.bounds = bounds
         self.target_bounds = target_bounds
         self.ridge = ridge
+        self.whole = whole
         self.budget = budget
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803  # the name in scikit-learn
@@ -70,28 +75,30 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         features = _features(self, X)
         self.bounds_ = wide(self.bounds, features.shape[1])
         rows = scaled(_beside(features, y), [*self.bounds_, self.target_bounds or (0, 0)])
-        return self._take(_line(rows, self, f"linear regression on {features.shape[1]} features"))
+        words = f"linear regression on {features.shape[1]} features"
+        return self._take(_line(rows, self, words, self.whole, units_of(self._box)))
 
     def see_parameters(self) -> None:
-        """See that bounds and ridge are there.
+        """See that bounds, ridge and whole are there.
 
         Raises:
             InvalidParameter: they are not.
         """
+        if not (self.whole is None or isinstance(self.whole, bool)):
+            raise InvalidParameter("whole is neither true nor false.", "Write whole=True, or leave it out.")
         if self.bounds is None or self.target_bounds is None:
             raise InvalidParameter(
                 "The bounds are missing.", "Give bounds=[(0, 120), …] and target_bounds=(0, 1)."
             )
         _ridge(self)
 
-    def _from_moments(self, moments: Centred) -> Self:
-        return self._take(line_of(moments, _ridge(self)))
+    def _from_whole(self, found: Whole) -> Self:
+        return self._take(whole_line(found, _ridge(self)))
 
     def _take(self, line: Line) -> Self:
         self._line = line
-        ends = read_bounds([*self.bounds_, self.target_bounds or (0, 1)])
-        half = (ends[:, 1] - ends[:, 0]) / 2
-        middle = (ends[:, 0] + ends[:, 1]) / 2
+        half = (self._box[:, 1] - self._box[:, 0]) / 2
+        middle = self._box.mean(axis=1)
         self.coef_: Floats = self._line.weights * half[-1] / half[:-1]
         self.intercept_ = float(middle[-1] + self._line.intercept * half[-1] - self.coef_ @ middle[:-1])
         return self
@@ -99,14 +106,18 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
     def intervals(self, confidence: Number = 0.95) -> Floats:
         """Intervals of the coefficients and, last, of the intercept: float64 (d + 1, 2).
 
-        Each covers its coefficient in the population with this confidence, over the noise and over the people who were
-        drawn from it (`discreet.learning.intervals`); not over values beyond the bounds, nor over leftovers that are
-        skewed and of unlike spread, which turn the line (`discreet.learning.centred`). It is around least squares
-        without a ridge, so that `coef_` may lie aside. Where noise hides the moments it has no ends. It costs nothing.
+        Each covers its coefficient of least squares in the population with this confidence, over the noise and over the
+        people who were drawn from it, also where leftovers are skewed or of unlike spread
+        (`discreet.learning.intervals`); values beyond the bounds are clamped in the population, too. It is around least
+        squares without a ridge, so that `coef_` may lie aside. It has no ends where noise hides the moments, and where
+        rows were shortened: `whole=True` takes them whole. It costs nothing.
         """
         check_is_fitted(self)
-        box = read_bounds([*self.bounds_, self.target_bounds or (0, 1)])
-        return coefficient_intervals(self._line.moments, box, confidence)
+        return coefficient_intervals(self._line.moments, self._box, confidence)
+
+    @property
+    def _box(self) -> Floats:
+        return read_bounds([*self.bounds_, self.target_bounds or (0, 1)])
 
     def predict(self, X: npt.ArrayLike) -> Floats:  # noqa: N803
         """The target of rows (m, d), inside its bounds: float64 (m,)."""
@@ -306,7 +317,9 @@ def _ridge(learner: Any) -> float:
     return float(learner.ridge)
 
 
-def _line(rows: Integers, learner: Any, words: str) -> Line:
+def _line(
+    rows: Integers, learner: Any, words: str, whole: bool | None = False, to_units: Floats | None = None
+) -> Line:
     """The line that foretells the last column by the others."""
     budget = budget_of(learner.budget, learner.epsilon)
-    return fitted_line(rows, epsilon_of(learner.epsilon), budget, words, _ridge(learner))
+    return fitted_line(rows, epsilon_of(learner.epsilon), budget, words, _ridge(learner), whole, to_units)

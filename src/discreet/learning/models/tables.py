@@ -3,25 +3,37 @@
 The statement asks for the sums of columns and of their products, each moved to -1 to 1 by the bounds of the model and
 clamped; NULL is the middle. It is a question like any other: the bounds of the policy hold, too, its privacy unit and
 `max_rows` count, every engine answers it, and the same one is answered from the ledger again, for nothing.
+
+A linear regression asks twice. The second statement has the noisy line in it and asks for the variances of its
+coefficients (`learning.whole`), for LEFTOVERS of epsilon. Leftovers of one person may go together: with k rows of a
+person at most, the variance over people is at most k times that over rows (Cauchy and Schwarz), and this is taken.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from fractions import Fraction
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
-from discreet.errors import InvalidParameter
+from discreet.errors import BudgetExceeded, InvalidParameter
 from discreet.learning.centred import Centred
+from discreet.learning.intervals import units_of
 from discreet.learning.models.bayes import GaussianNB
 from discreet.learning.models.linear import PCA, LinearRegression, LogisticRegression
 from discreet.learning.models.releasing import wide
 from discreet.learning.statistics import Floats, read_bounds
+from discreet.learning.whole import CAREFUL, Whole, leverage
 from discreet.quoting import quote
+from discreet.rational import epsilon_of
+from discreet.session.question import Question
 from discreet.session.session import Session
 from discreet.sql.expressions.dialect import quoted_text
+
+LEFTOVERS: Final = Fraction(1, 5)
+"""The share of epsilon of the variances of coefficients."""
 
 Model = TypeVar("Model", bound="LinearRegression | LogisticRegression | PCA | GaussianNB")
 
@@ -83,8 +95,8 @@ def fit_table(
         model._axes(_moments(session, table, columns, model.epsilon))
     elif isinstance(model, LinearRegression):
         ends = read_bounds([model.target_bounds or (0, 0)])[0]
-        moments = _moments(session, table, [*columns, moved_sql(str(target), ends)], model.epsilon)
-        model._from_moments(moments)
+        every = [*columns, moved_sql(str(target), ends)]
+        model._from_whole(whole_table(session, table, every, units_of(model._box), epsilon_of(model.epsilon)))
     else:
         second = literal(model.classes[1])
         chosen = f"CASE WHEN {quote(str(target))} = {second} THEN 1.0 ELSE -1.0 END"
@@ -116,22 +128,77 @@ def literal(label: Any) -> str:
     raise InvalidParameter("A class is neither a text nor a whole number.", "Write classes=(0, 1).")
 
 
-def _moments(session: Session, table: str, columns: Sequence[str], epsilon: Any) -> Centred:
-    """Sums of products of the columns and a constant, with noise."""
+def _sums(
+    session: Session, table: str, columns: Sequence[str], epsilon: Any, last_square: bool = True
+) -> tuple[Floats, Floats]:
+    """Noisy sums of products of a constant and the columns, and the scales of their noise: both (k + 1, k + 1).
+
+    The product of the last column with itself is 0 where nobody needs it.
+    """
     every = ["1", *columns]
     first, second = np.triu_indices(len(every))
+    if not last_square:
+        first, second = first[:-1], second[:-1]
     sums = ["COUNT(*) AS m0"]
     for at, (a, b) in enumerate(zip(first[1:], second[1:], strict=True), 1):
         product = every[b] if a == 0 else f"{every[a]} * {every[b]}"
         sums.append(f"SUM({product}) AS m{at}")
     answer = session.sql(f"SELECT {', '.join(sums)} FROM {quote(table)}", epsilon=epsilon)
     row = answer.to_pandas().iloc[0]
-    matrix = np.zeros((len(every), len(every)))
+    matrix, scales = np.zeros((2, len(every), len(every)))
     matrix[first, second] = matrix[second, first] = [float(row[f"m{at}"]) for at in range(len(sums))]
     widths = [float(row[f"m{at}_high"] - row[f"m{at}_low"]) / 2 for at in range(len(sums))]
-    scale = max(widths) / math.log(1 / (1 - answer.confidence))
-    width = len(columns)
-    return Centred(matrix, scale, np.zeros(width), np.ones(width))
+    scales[first, second] = scales[second, first] = np.array(widths) / math.log(1 / (1 - answer.confidence))
+    return matrix, scales
+
+
+def _moments(session: Session, table: str, columns: Sequence[str], epsilon: Any) -> Centred:
+    """The sums as moments of columns that need not be moved."""
+    matrix, scales = _sums(session, table, columns, epsilon)
+    return Centred(matrix, float(scales.max()), np.zeros(len(columns)), np.ones(len(columns)))
+
+
+def whole_table(
+    session: Session, table: str, columns: Sequence[str], to_units: Floats, epsilon: Fraction
+) -> Whole:
+    """The moments of a line through columns in SQL, the target last, and the variances of its coefficients.
+
+    Where the budget has room for the moments alone, the variances have no end.
+    """
+    matrix, scales = _sums(session, table, columns, epsilon * (1 - LEFTOVERS), last_square=False)
+    inside, beside = matrix[:-1, :-1], matrix[:-1, -1]
+    weights, turned, most = leverage(inside, beside, to_units)
+    left = max(1.0, min(2.0, 1 + float(np.abs(weights).sum())))
+    rest = f"({columns[-1]} - {_combined(weights, columns)})"
+    sums = []
+    for at, (row, top) in enumerate(zip(turned, most, strict=True)):
+        own = _combined(row / math.sqrt(top) / left, columns)
+        sums.append(f"SUM(LEAST(POWER({own} * {rest}, 2), 1.0)) AS v{at}")
+    text = f"SELECT {', '.join(sums)} FROM {quote(table)}"
+    try:
+        answer = session.sql(text, epsilon=epsilon * LEFTOVERS)
+    except BudgetExceeded:
+        variances = np.full(len(sums), np.inf)
+    else:
+        found = answer.to_pandas().iloc[0]
+        log = math.log(1 / (1 - answer.confidence))
+        variances = np.array([float(found[f"v{at}"]) for at in range(len(sums))])
+        widths = [float(found[f"v{at}_high"] - found[f"v{at}_low"]) / 2 for at in range(len(sums))]
+        variances = np.maximum(variances + CAREFUL * math.sqrt(2) * np.array(widths) / log, 0)
+        variances = variances * most * left**2 * _rows_of_a_person(session, text)
+    return Whole(inside, beside, 0.0, 1.0, variances, scales[:-1, :-1], scales[:-1, -1], joint=False)
+
+
+def _combined(weights: Floats, columns: Sequence[str]) -> str:
+    """A constant and columns with their weights, in SQL; columns beyond the weights are left out."""
+    terms = [f"({float(weight)!r}) * {name}" for weight, name in zip(weights[1:], columns, strict=False)]
+    return f"(({float(weights[0])!r}) + {' + '.join(terms)})"
+
+
+def _rows_of_a_person(session: Session, text: str) -> int:
+    """How many rows of a person count at most."""
+    part = session._queries.planned(Question.read(text, 1)).releases[0].parts[0]
+    return int(part.cap) if part.rows.per_unit else 1
 
 
 def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[str], target: str) -> None:

@@ -19,6 +19,7 @@ from discreet.errors import QueryRefused
 from discreet.ledger import Loss
 from discreet.mechanisms.adaptive import AdaptiveRounds
 from discreet.release.draw import Draw, Use
+from discreet.release.gate import event_of
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
 from discreet.session.waiting.interruption import interruptibly
@@ -30,6 +31,7 @@ from discreet.synthetic.counts import Counts
 from discreet.synthetic.drawing import drawn
 from discreet.synthetic.errors import MarginalError, errors_of
 from discreet.synthetic.fitting import Fitting, Measured, total_of
+from discreet.synthetic.foretold import SynthesisPreview, marginals_of
 from discreet.synthetic.report import Report
 from discreet.synthetic.table import SyntheticTable
 
@@ -111,6 +113,42 @@ class Synthesis:
         better = made.deviation(share * bought) < pure.deviation(share * epsilon)
         return made if better else pure
 
+    def _bought(self, question: Any) -> tuple[AdaptiveRounds, Loss]:
+        """The rounds of a question and their loss.
+
+        Raises:
+            InvalidParameter: the noise cannot be drawn.
+        """
+        pure = self.queries.policy.budget.accountant == "pure"
+        mechanism = self.mechanism(question.epsilon, Fraction(0) if pure else question.delta)
+        loss = Loss(question.epsilon, question.delta if mechanism.concentrated else Fraction(0))
+        see_possible(mechanism, self.workload)
+        return mechanism, loss
+
+    def preview(self, question: Any, rows: int, available: Fraction) -> SynthesisPreview:
+        """The cost and the noise of the table, if the private one has so many rows; from the plan alone."""
+        self.joint()
+        mechanism, loss = self._bought(question)
+        left = self.queries.account.left
+        event = event_of({USE: self._use(mechanism)}, loss) if mechanism.concentrated else loss
+        axes = [one.axis for one in self.columns]
+        return SynthesisPreview(
+            table=self.table.name,
+            epsilon=loss.epsilon,
+            delta=loss.delta,
+            cost=max(Fraction(0), left() - left(event)),
+            available=available,
+            gaussian=mechanism.concentrated,
+            columns={axis.name: axis.size for axis in axes},
+            left_out=dict(self.left_out),
+            marginals=marginals_of(mechanism, axes, self.workload, rows),
+            too_large=len(self.weights) - len(self.workload.weights),
+            table_rows=rows,
+        )
+
+    def _use(self, mechanism: AdaptiveRounds) -> Use:
+        return Use(mechanism, "add_remove" if self.columns[0].alone.unit_factor == 1 else "replace_one", 1)
+
     def plan(self, question: Any, say: Callable[[str], None]) -> ReleasePlan[Found, SyntheticTable]:
         """The plan that the gate releases.
 
@@ -123,10 +161,7 @@ class Synthesis:
             InvalidParameter: the noise cannot be drawn.
         """
         queries, joint, workload = self.queries, self.joint(), self.workload
-        delta = question.delta if queries.policy.budget.accountant != "pure" else Fraction(0)
-        mechanism = self.mechanism(question.epsilon, delta)
-        loss = Loss(question.epsilon, delta if mechanism.concentrated else Fraction(0))
-        see_possible(mechanism, workload)
+        mechanism, loss = self._bought(question)
         asked = replace(joint, shares=(loss.epsilon,))
         whole = QueryPlan(self._words(loss), "", (asked,), None)  # type: ignore[arg-type]
 
@@ -153,7 +188,7 @@ class Synthesis:
             question=self._question(queries.identity(whole), mechanism),
             words=self._words(loss),
             loss=loss,
-            uses={USE: Use(mechanism, "add_remove" if joint.unit_factor == 1 else "replace_one", 1)},
+            uses={USE: self._use(mechanism)},
             compute=compute,
             answer=answer,
             caps=tuple(part.cap for part in joint.parts if part.rows.per_unit),

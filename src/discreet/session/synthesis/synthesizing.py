@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from discreet.sql.algebra.catalog import PrivateTable
     from discreet.sql.plan.plan import PlannedRelease
     from discreet.synthetic.axes import Axis
+    from discreet.synthetic.foretold import SynthesisPreview
     from discreet.synthetic.table import SyntheticTable
 
 MOST_ROWS: Final = 1 << 24
 """So many synthetic rows are drawn at most."""
 DEGREES: Final = (1, 2, 3)
+TABLE_ROWS: Final = 10_000
+"""A table is taken to have so many rows where a preview is not told."""
 
 
 class SyntheticSession(WorkloadSession):
@@ -87,6 +90,44 @@ class SyntheticSession(WorkloadSession):
         with shown_progress(progress) as say:
             plan = synthesis.plan(question, say)
             return gate.release(plan, self._queries.ledger, self._queries.account)
+
+    @asked
+    def preview_synthesis(  # noqa: D417  most are those of `synthesize`
+        self,
+        like: str | None = None,
+        epsilon: Number = 1,
+        *,
+        delta: Number | None = None,
+        columns: Sequence[str] | None = None,
+        degree: int = 2,
+        workload: Sequence[Sequence[str]] | None = None,
+        bins: Mapping[str, Any] | None = None,
+        max_rows: int | None = None,
+        table_rows: int = TABLE_ROWS,
+    ) -> SynthesisPreview:
+        """Give the cost of a synthetic table, the marginals that may be measured, and their noise; it reads no data.
+
+        Args:
+            like, epsilon, delta, columns, degree, workload, bins, max_rows: as for `synthesize`.
+            table_rows: how many rows the table is assumed to have, at least 1.
+
+        Raises:
+            InvalidParameter: as for `synthesize`.
+            QueryRefused: as for `synthesize`.
+
+        Example:
+            >>> import pyarrow as pa
+            >>> import discreet as dp
+            >>> people = pa.table({"age": [31, 47, 62] * 400, "smokes": [True, False, None] * 400})
+            >>> session = dp.protect(people, privacy_unit="row", bounds={"age": (0, 119)}, budget=3)
+            >>> seen = session.preview_synthesis(epsilon=1)
+            >>> seen.columns, len(seen.marginals), seen.left
+            ({'age': 17, 'smokes': 3}, 3, Fraction(2, 1))
+        """
+        whole(table_rows, "table_rows")
+        synthesis = self._synthesis(like, epsilon, columns, None, degree, workload, bins, max_rows)
+        question = Question.read("", epsilon, delta=delta, max_rows=max_rows)
+        return synthesis.preview(question, table_rows, self.budget.left)
 
     def _synthesis(
         self,

@@ -14,6 +14,11 @@ def test_rows_and_report(tmp_path: Path, run: Run, monkeypatch: object) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text(POLICY.replace("visits.parquet", str(tmp_path / "visits.parquet")))
     given = ("synthesize", str(policy), "-e", "0.5", "--bins", "age=6")
+    seen = json.loads(run(*given, "--preview", "--json").stdout)
+    assert seen["cost"] == seen["epsilon"] == "0.5"
+    assert [one["columns"] for one in seen["marginals"]] == [["age"], ["county"], ["age", "county"]]
+    assert "nothing was read" in run(*given, "--preview").stdout
+    assert run(*given, "--preview", "-o", str(tmp_path / "rows.csv")).exit_code == 2
     out, report = tmp_path / "synthetic.parquet", tmp_path / "report.html"
     shown = run(*given, "-o", str(out), "--report", str(report))
     assert shown.exit_code == 0, shown.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -32,6 +32,9 @@ class SynthesisOptions:
     degree: Annotated[
         int, typer.Option("--degree", metavar="K", min=1, max=3, help="Marginals of K columns matter.")
     ] = 2
+    preview: Annotated[
+        bool, typer.Option("--preview", help="Give the cost and the noise of marginals instead; it is free.")
+    ] = False
     bins: Annotated[
         list[str] | None,
         typer.Option(
@@ -67,6 +70,7 @@ def command(
 
     \b
     Examples:
+      discreet synthesize policy.toml --epsilon 1 --preview
       discreet synthesize policy.toml --epsilon 1 -o synthetic.parquet
       discreet synthesize -e 1 --columns age,county,income --bins income=24 -o synthetic.csv --report report.html
       discreet synthesize --source people.csv --unit row --budget 1 --bounds age=0:120 -e 1 --rows 1000 -o new.csv
@@ -86,17 +90,32 @@ def command(
     pairs = [opt.read_pair(text, "--bins") for text in shape.bins or ()]
     if not all(count.isdecimal() and len(count) < 10 for _, count in pairs):
         raise opt.Usage("--bins: write a column and a number of intervals, like income=24")
+    asked: dict[str, Any] = {
+        "like": shape.like, "epsilon": epsilon, "delta": delta, "degree": shape.degree,
+        "columns": shape.columns.split(",") if shape.columns else None, "max_rows": place.question_rows,
+        "bins": {name: int(count) for name, count in pairs},
+    }  # fmt: skip
+    if shape.preview:
+        _preview(place, asked, as_json, nothing=output is None and report is None)
+        return
     with Progress("measuring marginals"), place.open() as session:
         for path in (output, report):
             if path is not None:
                 session.see_free(path)
-        made = session.synthesize(
-            shape.like, epsilon, delta=delta, columns=shape.columns.split(",") if shape.columns else None,
-            rows=shape.rows, degree=shape.degree, bins={name: int(count) for name, count in pairs},
-            max_rows=place.question_rows,
-        )  # fmt: skip
+        made = session.synthesize(**asked, rows=shape.rows)
     if output is not None:
         made.save(output)
     if report is not None:
         made.report.save(report)
     typer.echo(dump(made.to_dict()) if as_json else repr(made))
+
+
+def _preview(place: Place, asked: dict[str, Any], as_json: bool, *, nothing: bool) -> None:
+    """Say the cost and the noise, and write nothing."""
+    from discreet.release.documents import dump
+
+    if not nothing:
+        raise opt.Usage("--preview makes no rows and no report: leave -o and --report out")
+    with place.open() as session:
+        seen = session.preview_synthesis(**asked)
+    typer.echo(dump(seen.to_dict()) if as_json else repr(seen))
