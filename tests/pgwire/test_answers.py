@@ -48,7 +48,7 @@ def test_settings_transactions_and_questions(answers: Answers) -> None:
     assert ask(answers, "SET extra_float_digits = 3").tag == "SET"
     assert ask(answers, "SHOW transaction isolation level").rows == [("serializable",)]
     assert ask(answers, "SHOW discreet.epsilon").rows == [("0.5",)]
-    assert dict(ask(answers, "SHOW discreet").rows)["discreet.epsilon"] == "0.5"
+    assert ask(answers, "SHOW discreet").rows[0] == ("discreet.epsilon", "0.5")
     assert [one.name for one in asyncio.run(answers.columns("SHOW discreet"))] == ["name", "setting"]
     assert ask(answers, "DISCARD ALL").tag == "DISCARD ALL"
     assert ask(answers, "DISCARD PLANS").tag == "DISCARD"
