@@ -1,23 +1,14 @@
-"""A text is cut at its semicolons, and at no others."""
+"""Commands that take one statement say which one takes several."""
 
 from __future__ import annotations
 
 import pytest
 
-from discreet.cli.statements import statements
+from discreet.cli.options import Usage
+from discreet.cli.statements import see_one
 
 
-@pytest.mark.parametrize(
-    ("text", "named"),
-    [
-        ("SELECT 1", {"1": "SELECT 1"}),
-        ("SELECT 1;", {"1": "SELECT 1"}),
-        ("SELECT ';' AS a; SELECT 2 -- ; last", {"1": "SELECT ';' AS a", "2": "SELECT 2"}),
-        ('-- a\nSELECT 1;\n/* b */ SELECT "x;y" FROM t;;', {"a": "SELECT 1", "b": 'SELECT "x;y" FROM t'}),
-        ("-- a\nSELECT 1; -- a\nSELECT 2", {"a": "SELECT 1", "2": "SELECT 2"}),
-        ("SELECT 'open", {"1": "SELECT 'open"}),
-        ("", {"1": ""}),
-    ],
-)
-def test_each_statement_by_name(text: str, named: dict[str, str]) -> None:
-    assert statements(text) == named
+def test_several_statements_are_refused() -> None:
+    see_one("SELECT ';' AS a; -- the end")
+    with pytest.raises(Usage, match="only `discreet query` takes"):
+        see_one("SELECT 1; SELECT 2")

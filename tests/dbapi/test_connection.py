@@ -55,6 +55,13 @@ def test_the_price_comes_from_the_text_or_a_setting_or_the_connection(session: d
     connection.execute(priced)
     assert session.budget.spent == Fraction(3, 10)
     assert connection.execute("SHOW discreet.epsilon").fetchall() == [("0.1",)]
+    assert connection.execute("SHOW discreet").fetchmany(2) == [
+        ("discreet.epsilon", "0.1"),
+        ("discreet.delta", ""),
+    ]
+    connection.execute("discard all;")
+    assert connection.execute("SHOW discreet.epsilon").fetchall() == [("",)]
+    connection.execute("SET discreet.epsilon = 0.1")
     connection.execute("RESET ALL")
     with pytest.raises(dbapi.ProgrammingError):
         connection.execute(BY_COUNTY)

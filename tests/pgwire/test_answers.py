@@ -48,7 +48,10 @@ def test_settings_transactions_and_questions(answers: Answers) -> None:
     assert ask(answers, "SET extra_float_digits = 3").tag == "SET"
     assert ask(answers, "SHOW transaction isolation level").rows == [("serializable",)]
     assert ask(answers, "SHOW discreet.epsilon").rows == [("0.5",)]
-    assert ask(answers, "DISCARD ALL").tag == "DISCARD"
+    assert ask(answers, "SHOW discreet").rows[0] == ("discreet.epsilon", "0.5")
+    assert [one.name for one in asyncio.run(answers.columns("SHOW discreet"))] == ["name", "setting"]
+    assert ask(answers, "DISCARD ALL").tag == "DISCARD ALL"
+    assert ask(answers, "DISCARD PLANS").tag == "DISCARD"
     assert answers.settings.shown("epsilon") == ""
     assert ask(answers, "SHOW TABLES").rows[0][0] == "visits"
     with pytest.raises(InvalidParameter):

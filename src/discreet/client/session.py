@@ -6,12 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, TypeVar
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from discreet.client import wire
 from discreet.client.submitted import Submitted
 from discreet.client.transport import Address, call, document, unreadable
-from discreet.errors import InvalidParameter, ServerError
+from discreet.errors import InvalidParameter, LedgerCorrupt, ServerError
 from discreet.rational import Number, decimal
 from discreet.release.documents import FORMS, from_arrow
 from discreet.release.exactly import exact
@@ -19,6 +19,7 @@ from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of
 
 if TYPE_CHECKING:
     from discreet.client.node import RemoteNode
+    from discreet.client.wire import Standing
     from discreet.release.answer import Release
     from discreet.session.analyst import AnalystBudget
     from discreet.session.workloads import Answers, WorkloadPreview
@@ -278,6 +279,34 @@ class RemoteSession:
         return self.read(
             lambda said: list(said["releases"]), call(self._address, "GET", f"{self._path()}/releases")
         )
+
+    def forecast(self, epsilon: Number, releases: int = 30) -> list[Standing]:
+        """How many releases of one epsilon fit into the budgets that the token is charged to; nothing is charged.
+
+        Raises:
+            InvalidParameter: epsilon or the number of releases is out of range.
+        """
+        asked = urlencode({"epsilon": _number(epsilon, "epsilon"), "releases": releases})
+        return self.read(wire.to_forecast, call(self._address, "GET", f"{self._path()}/forecast?{asked}"))
+
+    def verify(self, noted: str | None = None) -> tuple[int, str]:
+        """Have the ledger's chain computed again, with the token of a steward; its entries, and its head.
+
+        Args:
+            noted: a head that an earlier one answered, NUMBER:HASH.
+
+        Raises:
+            LedgerCorrupt: the chain is broken, or does not have the noted head.
+            NotAllowed: the token is none of a steward.
+        """
+        asked = "" if noted is None else "?" + urlencode({"noted": noted})
+        found = self.read(wire.to_verified, call(self._address, "POST", f"{self._path()}/verify{asked}", {}))
+        if found is None:
+            raise LedgerCorrupt(
+                "The ledger of the server is not unchanged.",
+                "Have the steward run `discreet budget verify` there, which says where.",
+            )
+        return found
 
     def _path(self) -> str:
         return f"{_ROOT}/datasets/{quote(self.dataset, safe='')}"

@@ -6,11 +6,11 @@ import math
 from base64 import b64decode, b64encode
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from discreet import errors
 from discreet.accounting.loss import Loss
-from discreet.errors import BudgetExceeded, DiscreetError, QueryRefused, ServerError
+from discreet.errors import BudgetExceeded, DiscreetError, NotAllowed, QueryRefused, ServerError
 from discreet.release.documents import state
 from discreet.release.exactly import exact
 
@@ -224,9 +224,19 @@ def of_releases(charged: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def to_budget(said: Mapping[str, Any]) -> AnalystBudget:
-    """The budget of a document."""
+    """The budget of a document.
+
+    Raises:
+        NotAllowed: it is that of a data set alone, as stewards see it.
+    """
     from discreet.session.analyst import AnalystBudget
     from discreet.session.budget import BudgetState
+
+    if "epsilon" not in said and "data_set" in said:
+        raise NotAllowed(
+            "The token is a steward's, who has no budget.",
+            "Use an analyst's; a steward sees all on the pages.",
+        )
 
     def parts(account: Mapping[str, Any]) -> dict[str, Any]:
         total = Fraction(str(account["epsilon"]))
@@ -236,6 +246,40 @@ def to_budget(said: Mapping[str, Any]) -> AnalystBudget:
         return {"epsilon": total, **others, "shares": shares}
 
     return AnalystBudget(**parts(said), data_set=BudgetState(**parts(said["data_set"])))
+
+
+class Standing(NamedTuple):
+    """How long an account lasts.
+
+    Attributes:
+        account: whose it is.
+        rule: the accountant that counts.
+        fit: how many of the releases that were asked about fit.
+        most: the largest epsilon of a release with which all of them fit; 0 for none.
+    """
+
+    account: str
+    rule: str
+    fit: int
+    most: Fraction
+
+
+def to_forecast(said: Mapping[str, Any]) -> list[Standing]:
+    """The accounts of a document."""
+    return [
+        Standing(str(one["account"]), str(one["accountant"]), int(one["fit"]), Fraction(str(one["most"])))
+        for one in said["forecast"]
+    ]
+
+
+def to_verified(said: Mapping[str, Any]) -> tuple[int, str] | None:
+    """The entries and the head of a chain that is unchanged; None where it is not.
+
+    Example:
+        >>> to_verified({"verified": True, "entries": 2, "head": "2:9f"}), to_verified({"verified": False})
+        ((2, '2:9f'), None)
+    """
+    return (int(said["entries"]), str(said["head"])) if said["verified"] is True else None
 
 
 def of_offer(offer: Offer) -> dict[str, Any]:

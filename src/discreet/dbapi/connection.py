@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from discreet import far
 from discreet.dbapi.binding import bind
 from discreet.dbapi.exceptions import InterfaceError, NotSupportedError, translated
-from discreet.dbapi.statements import Ask, Setting, Settings, Statement, read
+from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, Statement, read
 from discreet.rational import Number, epsilon_of
 
 if TYPE_CHECKING:
@@ -223,10 +223,14 @@ class Cursor:
         if statement.word == "show":
             import pyarrow as pa
 
+            if statement.name == PREFIX:
+                every = settings.every()
+                self._give(pa.table({"name": list(every), "setting": list(every.values())}))
+                return
             self._give(pa.table({statement.name: [settings.shown(statement.own)]}))
         elif statement.own:
             self._connection.settings = settings.set(statement.own, statement.value, self._connection.first)
-        elif statement.word == "reset" and not statement.name:
+        elif statement.all_back:
             self._connection.reset()
 
     def _give(self, table: pa.Table) -> None:

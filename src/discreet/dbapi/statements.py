@@ -94,6 +94,10 @@ class Settings:
             return "on" if value else "off"
         return "" if value is None else exact(value) if isinstance(value, Fraction) else str(value)
 
+    def every(self) -> dict[str, str]:
+        """All settings as text, by the names that SET takes."""
+        return {f"{PREFIX}.{name}": self.shown(name) for name in _DEFAULTS}
+
     def options(self, text: str) -> dict[str, Any]:
         """The keyword arguments of `Session.sql` for a question: those that its text does not say itself."""
         found = priced(text)
@@ -136,10 +140,10 @@ def _default(name: str) -> Any:
 
 @dataclass(frozen=True)
 class Setting:
-    """SET, RESET or SHOW.
+    """SET, RESET, DISCARD or SHOW.
 
     Attributes:
-        word: `set`, `reset` or `show`.
+        word: `set`, `reset`, `discard` or `show`.
         name: of the setting, in lower case; empty where all are meant.
         value: that it gets; None for the default.
     """
@@ -152,6 +156,11 @@ class Setting:
     def own(self) -> str:
         """The name of a setting of discreet, without its prefix; empty for one of a database."""
         return self.name.removeprefix(f"{PREFIX}.") if self.name.startswith(f"{PREFIX}.") else ""
+
+    @property
+    def all_back(self) -> bool:
+        """Whether it takes every SET back: RESET ALL, and DISCARD ALL, as a pool says before it hands on."""
+        return self.word in ("reset", "discard") and not self.name
 
 
 @dataclass(frozen=True)
@@ -188,6 +197,8 @@ def read(text: str) -> Statement:
     Example:
         >>> read("SET discreet.epsilon TO 0.1;"), read("COMMIT")
         (Setting(word='set', name='discreet.epsilon', value='0.1'), Transaction(word='commit'))
+        >>> read("DISCARD ALL")
+        Setting(word='discard', name='', value=None)
         >>> read("SELECT 1 ;")
         Ask(text='SELECT 1')
     """
@@ -198,6 +209,8 @@ def read(text: str) -> Statement:
         return Ask(text)
     text = text[: found[-1].end + 1]
     word = found[0].text.upper()
+    if [token.text.upper() for token in found] == ["DISCARD", "ALL"]:
+        return Setting("discard", "")
     if word in ("SET", "RESET") or (word == "SHOW" and len(found) > 1 and found[1].text.lower() == PREFIX):
         return _setting(text, word.lower(), found[1:])
     if word in _TRANSACTIONS:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet import __version__, far
-from discreet.dbapi.statements import Ask, Setting, Settings, Statement, Transaction, read
+from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, Statement, Transaction, read
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, InvalidParameter, PostProcessingError, QueryRefused
 from discreet.pgwire import catalogue, catalogue_sql
@@ -129,10 +129,7 @@ class Answers:
         if isinstance(statement, Setting):
             return self._setting(statement)
         if _ignored(statement):
-            words = statement.text.upper().split()
-            if words == ["DISCARD", "ALL"]:  # as a pool says before it hands the connection on
-                self.settings = self._first
-            return Result(words[0])
+            return Result(statement.text.split(maxsplit=1)[0].upper())
         table = await self._catalogue(statement.text)
         if table is not None:
             return of_table(table)
@@ -146,7 +143,8 @@ class Answers:
         """The columns that a statement will give, without asking it; nothing is charged and no data is read."""
         statement = _read(text)
         if isinstance(statement, Setting) and statement.word == "show":
-            return [Column(statement.name, TEXT)]
+            names = ("name", "setting") if statement.name == PREFIX else (statement.name,)
+            return [Column(name, TEXT) for name in names]
         if not isinstance(statement, Ask) or _ignored(statement):
             return ()
         table = await self._catalogue(statement.text)
@@ -198,13 +196,16 @@ class Answers:
     def _setting(self, statement: Setting) -> Result:
         import pyarrow as pa
 
+        if statement.word == "show" and statement.name == PREFIX:
+            every = self.settings.every()
+            return of_table(pa.table({"name": list(every), "setting": list(every.values())}), "SHOW")
         if statement.word == "show":
             return of_table(pa.table({statement.name: [self._shown(statement)]}), "SHOW")
         if statement.own:
             self.settings = self.settings.set(statement.own, statement.value, self._first)
-        elif statement.word == "reset" and not statement.name:
+        elif statement.all_back:
             self.settings = self._first
-        return Result(statement.word.upper())
+        return Result("DISCARD ALL" if statement.word == "discard" else statement.word.upper())
 
     def _shown(self, statement: Setting) -> str:
         if statement.own and statement.name not in SHOWN:

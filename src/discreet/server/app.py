@@ -15,7 +15,7 @@ from starlette.responses import JSONResponse, Response
 from discreet import __version__
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.server import problems
-from discreet.server.api import analyst, metrics, steward
+from discreet.server.api import analyst, metrics, standing, steward
 from discreet.server.guard import Guard
 from discreet.server.pages import analyst as pages_analyst
 from discreet.server.pages import answers as pages_answers
@@ -51,7 +51,9 @@ def make_api(service: Service) -> FastAPI:
     )  # fmt: skip
     app.state.service = service
     # One flat list, which the test of authorisation can read whole.
-    parts = (analyst, steward, metrics, pages_analyst, pages_oidc, pages_answers, pages_steward, pages_wizard)
+    parts = (
+        analyst, standing, steward, metrics, pages_analyst, pages_oidc, pages_answers, pages_steward, pages_wizard,
+    )  # fmt: skip
     for part in (one.router for one in parts):
         app.router.routes.extend(part.routes)
 

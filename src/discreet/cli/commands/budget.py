@@ -14,6 +14,7 @@ from discreet.cli import options as opt
 from discreet.cli import place
 from discreet.cli.option_groups import grouped
 from discreet.cli.remote import Remote
+from discreet.cli.served.account import forecast_remote, one_line, show_remote, verify_remote
 from discreet.errors import LedgerError
 
 if TYPE_CHECKING:
@@ -60,13 +61,13 @@ def show(
       discreet budget verify
     """  # noqa: D301
     if ctx.invoked_subcommand is not None:
-        if remote != Remote():
-            raise opt.Usage(f"budget {ctx.invoked_subcommand} reads a ledger at hand, not that of a server")
-        ctx.obj = (policy, ledger)
+        if remote != Remote() and ctx.invoked_subcommand == "adopt":
+            raise opt.Usage("budget adopt takes over a ledger at hand, not that of a server")
+        ctx.obj = (policy, ledger, remote)
         return
     session = remote.connected(policy is not None or ledger is not None)
     if session is not None:
-        _show_remote(session, None if every else limit, as_json)
+        show_remote(session, None if every else limit, as_json)
         return
     from discreet.cli.output import print_table, say
     from discreet.ledger import named
@@ -94,7 +95,7 @@ def show(
     if charges:
         body = [
             [str(c.number), f"{c.time:%Y-%m-%d %H:%M:%S}", short(c.loss.epsilon), short(c.total.epsilon),
-             "yes" if c.answered else "no", _shown(c.who, 16), _shown(c.what, 60)]
+             "yes" if c.answered else "no", one_line(c.who, 16), one_line(c.what, 60)]
             for c in charges
         ]  # fmt: skip
         header = ["entry", "time (UTC)", "epsilon", "spent", "answered", "by", "question"]
@@ -105,31 +106,11 @@ def show(
         say(f"warning: {known.problem}")
 
 
-def _show_remote(session: RemoteSession, limit: int | None, as_json: bool) -> None:
-    """Show the questions that an analyst has paid for on a server, the newest last, and the budget."""
-    from discreet.cli.output import print_table, say
-    from discreet.release.documents import dump, state
-
-    budget, paid = session.budget, session.releases()
-    shown = paid[:limit][::-1]
-    if as_json:
-        typer.echo(dump({**state(budget), "count": len(paid), "charges": shown}))
-        return
-    typer.echo(repr(budget))
-    if shown:
-        body = [
-            [one["made"][:19].replace("T", " "), one["epsilon"], "yes" if one["answered"] else "no",
-             _shown(one["asked"].get("query", ""), 60)]
-            for one in shown
-        ]  # fmt: skip
-        print_table(["time (UTC)", "epsilon", "answered", "question"], body, [False, True, False, False])
-    if len(shown) < len(paid):
-        say(f"the newest {len(shown):,} of {len(paid):,} paid questions; --all shows all, --limit N more")
-
-
 @app.command("verify")
+@grouped
 def verify(
     ctx: typer.Context,
+    remote: Remote,
     policy: opt.PolicyFile = None,
     ledger: OnlyLedger = None,
     noted: Annotated[
@@ -147,13 +128,17 @@ def verify(
     Examples:
       discreet budget verify
       discreet budget verify --noted 12:9f2c…
+      discreet budget verify --server https://stats.example.org     (with a steward's token)
     """  # noqa: D301
     from discreet.ledger import named
     from discreet.release.documents import dump
 
-    outer = ctx.obj or (None, None)
-    where, _ = _ledger(policy or outer[0], ledger or outer[1])
+    policy, ledger, there = _chosen(ctx, policy, ledger, remote)
     before = head_of(noted)
+    if there is not None:
+        verify_remote(there, before, as_json)
+        return
+    where, _ = _ledger(policy, ledger)
     with _open(where) as opened:
         count = opened.verify(before)
         head = opened.head()
@@ -209,8 +194,10 @@ def adopt(
 
 
 @app.command("forecast")
+@grouped
 def forecast(
     ctx: typer.Context,
+    remote: Remote,
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of each release.")],
     releases: Annotated[
         int,
@@ -232,12 +219,28 @@ def forecast(
     Examples:
       discreet budget forecast --epsilon 0.1
       discreet budget forecast --epsilon 0.02 --releases 365 -o year.svg
+      discreet budget forecast --epsilon 0.1 --server https://stats.example.org
     """  # noqa: D301
     from discreet.cli.forecast import look_ahead
 
-    outer = ctx.obj or (None, None)
-    where, account, granted, _ = _declared(policy or outer[0], ledger or outer[1])
+    policy, ledger, there = _chosen(ctx, policy, ledger, remote)
+    if there is not None:
+        if output is not None:
+            raise opt.Usage("--output is for a ledger at hand, not that of a server")
+        forecast_remote(there, epsilon, releases, as_json)
+        return
+    where, account, granted, _ = _declared(policy, ledger)
     look_ahead(where, account, granted, epsilon, releases, output, as_json)
+
+
+def _chosen(
+    ctx: typer.Context, policy: Path | None, ledger: str | None, remote: Remote
+) -> tuple[Path | None, str | None, RemoteSession | None]:
+    """The ledger of a command, or the server, each named before the command or behind it."""
+    before: tuple[Path | None, str | None, Remote] = ctx.obj or (None, None, Remote())
+    policy, ledger = policy or before[0], ledger or before[1]
+    remote = Remote(remote.server or before[2].server, remote.dataset or before[2].dataset)
+    return policy, ledger, remote.connected(policy is not None or ledger is not None)
 
 
 def head_of(noted: str | None) -> Head | None:
@@ -339,12 +342,6 @@ def _newest(ledger: Ledger, account: str, count: int) -> list[_Charge]:
         if len(found) >= count or len(entries) < look:
             return found[-count:]
         look *= 4
-
-
-def _shown(text: str, most: int) -> str:
-    """A text of somebody else's for a terminal: one line, nothing that steers it, not too long."""
-    plain = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
-    return plain if len(plain) <= most else plain[: most - 1] + "…"
 
 
 class _Charge:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,6 +11,7 @@ from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Place, QuestionOptions
 from discreet.cli.progress import Progress
+from discreet.cli.remote import Remote
 from discreet.cli.statements import see_one
 
 
@@ -18,6 +19,7 @@ from discreet.cli.statements import see_one
 def command(
     asked: QuestionOptions,
     place: Place,
+    remote: Remote,
     epsilon: Annotated[
         str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
     ] = "1",
@@ -36,6 +38,7 @@ def command(
       discreet explain "SELECT county, AVG(age) AS age FROM visits GROUP BY county"
       discreet explain "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1 --sql
       discreet explain --file cost.sql --svg cost.svg
+      discreet explain --server https://stats.example.org "SELECT COUNT(*) AS n FROM visits"
     """  # noqa: D301
     from discreet.cli.output import say
     from discreet.release.answer_file import whole
@@ -48,19 +51,24 @@ def command(
         raise opt.Usage("--sql goes with text or --json, not with a picture")
     text = asked.text()
     see_one(text)
-    with Progress("looking at the question"), place.open() as session:
-        if picture is not None:
-            session.see_free(picture)
-        seen = session.explain(
-            text,
-            epsilon,
-            delta=asked.delta,
-            max_rows=place.question_rows,
-            max_groups=asked.max_groups,
-            max_rows_per_group=asked.max_rows_per_group,
-            intervals=not asked.no_intervals,
-            sql=engine_sql,
-        )
+    keywords: dict[str, Any] = {
+        "delta": asked.delta,
+        "max_rows": place.question_rows,
+        "max_groups": asked.max_groups,
+        "max_rows_per_group": asked.max_rows_per_group,
+        "intervals": not asked.no_intervals,
+    }
+    there = remote.open(place)
+    if there is not None:
+        if engine_sql:
+            raise opt.Usage("--sql is for data here: a server does not tell the SQL of its engine")
+        with Progress("looking at the question"):
+            seen = there.explain(text, epsilon, **keywords)
+    else:
+        with Progress("looking at the question"), place.open() as session:
+            if picture is not None:
+                session.see_free(picture)
+            seen = session.explain(text, epsilon, sql=engine_sql, **keywords)
     if picture is not None:
         with whole(picture) as unfinished:
             unfinished.write_text(seen.to_svg(), "utf-8")

@@ -12,10 +12,10 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.place import Answered, Place
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
-from discreet.cli.statements import statements
 from discreet.cli.terminal.signals import stoppable
 from discreet.cli.terminal.sink import Sink
 from discreet.cli.workloads.asking import preview, workload
+from discreet.dbapi.named_statements import statements
 from discreet.rational import show
 
 if TYPE_CHECKING:

@@ -9,12 +9,14 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Place
+from discreet.cli.remote import Remote
 from discreet.quoting import quote
 
 
 @grouped
 def command(
     place: Place,
+    remote: Remote,
     name: Annotated[
         str | None,
         typer.Argument(metavar="TABLE", show_default=False, help="Its columns; without it, all tables."),
@@ -30,11 +32,21 @@ def command(
     Examples:
       discreet tables
       discreet tables visits -p hospital/policy.toml
+      discreet tables --server https://stats.example.org
       discreet query "SELECT * FROM information_schema.columns WHERE keys > 1"
     """  # noqa: D301
     from discreet.cli.output import cells, print_table
+    from discreet.cli.served.schema import columns_of, tables_of
     from discreet.release.documents import dump, rows
 
+    there = remote.open(place)
+    if there is not None:
+        listed = tables_of(there.tables()) if name is None else columns_of(there.tables(), name)
+        if as_json:
+            typer.echo(dump(listed.rows))
+        else:
+            print_table(*listed.cells())
+        return
     asked = "SHOW TABLES" if name is None else f"DESCRIBE {quote(name)}"
     with place.open(describe=True) as session:
         release = session.sql(asked)

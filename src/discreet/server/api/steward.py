@@ -9,6 +9,7 @@ from fastapi import APIRouter, Depends, Query
 from starlette.responses import JSONResponse, Response
 
 from discreet.errors import InvalidParameter, LedgerCorrupt
+from discreet.ledger import Head
 from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.api.analyst import Here
@@ -20,6 +21,10 @@ from discreet.server.service import Service
 router = APIRouter(prefix="/api/v1", tags=["for stewards"])
 Auditor = Annotated[Caller, Depends(needs("audit"))]
 Manager = Annotated[Caller, Depends(needs("manage"))]
+Noted = Annotated[
+    str | None,
+    Query(pattern=r"^[0-9]{1,18}:[0-9a-f]{64}$", description="A head that an earlier one answered."),
+]
 Most = Annotated[int, Query(ge=1, le=1000, description="How many at most.")]
 
 
@@ -126,13 +131,15 @@ async def log(name: str, caller: Auditor, service: Here, limit: Most = 100) -> d
 
 
 @router.post("/datasets/{name}/verify", summary="Verify the ledger's chain")
-async def verify(name: str, caller: Auditor, service: Here) -> Response:
-    """Every hash, price, total and answer digest is computed again."""
+async def verify(name: str, caller: Auditor, service: Here, noted: Noted = None) -> Response:
+    """Every hash, price, total and answer digest is computed again; a head that was noted must be in the chain."""
     found = service.dataset(caller, name)
+    number, _, digest = (noted or "").partition(":")
+    before = None if noted is None else Head(int(number), digest)
 
     def work() -> dict[str, Any]:
         try:
-            entries = found.session.ledger.verify()
+            entries = found.session.ledger.verify(before)
         except LedgerCorrupt:
             return {"verified": False}
         head = found.session.ledger.head()

@@ -12,7 +12,7 @@ from discreet.dbapi.words import Words
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.rational import exact
 from discreet.server.bodies import Question
-from discreet.server.pages import form
+from discreet.server.pages import form, together
 from discreet.server.pages.answers import Analyst, answer_page, url_of
 from discreet.server.pages.precision import at_prices
 from discreet.server.pages.site import (
@@ -127,6 +127,7 @@ async def _editor(request: Request, visitor: Visitor, name: str, **more: Any) ->
         "preview": None,
         "choices": [],
         "error": None,
+        "workload": None,
         "built": None,
         "given": {},
         **more,
@@ -149,6 +150,9 @@ async def _previewed(
     given: dict[str, Any] = {}
     try:
         given = asked(fields)
+        if "queries" in given:
+            more["workload"] = await together.previewed(request, visitor, name, given)
+            return await _editor(request, visitor, name, fields=fields, **more)
         session = service.session(visitor.caller, name)
 
         def look() -> tuple[Preview, list[Preview]]:
@@ -207,6 +211,8 @@ async def mock(request: Request, name: str, visitor: Analyst) -> Response:
     fields = {**EMPTY, **await form_of(request, visitor)}
     try:
         given = asked(fields)
+        if "queries" in given:
+            raise InvalidParameter("Several statements are not tried on invented data.", "Try one at a time.")
         release = await service.mock(visitor.caller, name, given, 10_000, lambda answer, _: answer)
     except DiscreetError as error:
         return await _editor(request, visitor, name, fields=fields, error=error)
@@ -220,6 +226,8 @@ async def ask(request: Request, name: str, visitor: Asker) -> Response:
     fields = {**EMPTY, **await form_of(request, visitor)}
     try:
         given = asked(fields)
+        if "queries" in given:
+            return await together.answered(request, visitor, name, given)
         key, release = await service.ask(
             visitor.caller, name, given, lambda answer, session: (session.look(**given).key, answer)
         )
@@ -231,7 +239,7 @@ async def ask(request: Request, name: str, visitor: Asker) -> Response:
 
 
 def asked(fields: dict[str, str]) -> dict[str, Any]:
-    """The keyword arguments of `Session.sql` that a form says.
+    """The keyword arguments of `Session.sql` that a form says; of `Session.workload` where it has several statements.
 
     Raises:
         InvalidParameter: a field cannot be read.
@@ -241,6 +249,8 @@ def asked(fields: dict[str, str]) -> dict[str, Any]:
         if fields[name].strip():
             given[name] = fields[name].strip()
     given["confidence"] = float(exact(fields["confidence"].strip() or "0.95", "confidence"))
+    if together.several(fields):
+        return together.asked(fields, {name: value for name, value in given.items() if name != "query"})
     if fields["simultaneous"]:
         given["simultaneous"] = True
     try:

@@ -25,6 +25,9 @@ MAX_DEPTH = 120
 MOST_NODES, MOST_AGGREGATES = 20_000, 500
 """Parts and aggregates of the statement of a stranger, who does not pay for the time of planning it."""
 RESERVED = "__"
+ONE_AT_A_TIME = (
+    "Send them one at a time, or all as one workload: `discreet query FILE.sql`, or Session.workload."
+)
 
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
@@ -68,7 +71,7 @@ def spelled(text: str) -> tuple[exp.Query, str]:
     if not statements:
         raise QueryRefused("The query is empty.", "Write a SELECT statement.")
     if len(statements) > 1:
-        raise refuse(statements[1], text, "There is more than one statement.", "Send them one at a time.")
+        raise refuse(statements[1], text, "There is more than one statement.", ONE_AT_A_TIME)
     statement = statements[0]
     while isinstance(statement, exp.Subquery) and not any(
         v for k, v in statement.args.items() if k != "this"

@@ -1,0 +1,1 @@
+"""Commands about the data set of a server, but for its questions."""

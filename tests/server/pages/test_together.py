@@ -1,0 +1,73 @@
+"""Several statements in the editor are one workload: previewed, asked for one price, and free again."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from fractions import Fraction
+
+import pytest
+
+from discreet.ledger.terms import Terms
+from discreet.server.pages.together import several
+from tests.server.conftest import COUNT, Running, run
+from tests.server.visit import Visit
+
+TEXT = f"-- by <i>county</i>\r\n{COUNT};\r\nSELECT COUNT(*) AS total FROM visits; -- the end"
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    yield from run(tmp_path_factory.mktemp("service"))
+
+
+def spent(running: Running) -> Fraction:
+    return running.service.datasets["hospital"].analyst("ana", Terms(Fraction(20))).budget.spent
+
+
+def test_several_statements_are_previewed_and_asked_as_one(running: Running) -> None:
+    visit, question = Visit(running, "ana"), {"query": TEXT, "epsilon": "0.5"}
+    seen = visit.send("/data/hospital/preview", **question).data.decode()
+    assert "epsilon 0.5, all 2 together" in seen
+    assert "by &lt;i&gt;county&lt;/i&gt;" in seen
+    assert "Ask, and pay epsilon 0.5" in seen
+    assert spent(running) == 0
+    answer = visit.send("/data/hospital/ask", **question)
+    assert answer.status == 200
+    page = answer.data.decode()
+    assert "<h1>2 answers</h1>" in page
+    assert "<h2>by &lt;i&gt;county&lt;/i&gt;</h2>" in page
+    assert "<td>A</td>" in page
+    again = visit.send("/data/hospital/ask", **question).data.decode()
+    assert "earlier answers, for nothing" in again
+    assert page.split("<h2>")[1:3] == again.split("<h2>")[1:3]
+    assert spent(running) == Fraction(1, 2)
+    history = visit.get("/data/hospital/answers").data.decode()
+    link = re.search(r'href="([^"]*)#preview">the same again', history)
+    assert link is not None
+    assert "all 2 together" in visit.get(html.unescape(link[1])).data.decode()
+
+
+def test_faults_of_several_statements_are_said_before_any_charge(running: Running) -> None:
+    visit, before = Visit(running, "ana"), spent(running)
+    for fields, words in (
+        ({"epsilon": ""}, "The price is missing."),
+        ({"simultaneous": "yes"}, "holds for each number"),
+        ({"query": f"{COUNT}; SELECT age FROM visits"}, "age"),
+        ({"query": "SELECT 1; " * 65}, "too many statements"),
+        ({"epsilon": "1000"}, "more than is left"),
+    ):
+        for action in ("preview", "ask"):
+            said = visit.send(f"/data/hospital/{action}", **{"query": TEXT, "epsilon": "0.5", **fields})
+            assert said.status == 200
+            assert action == "ask" or words in said.data.decode(), words
+            assert b"data-line" not in said.data
+            assert b"<h1>hospital</h1>" in said.data
+    assert b"one at a time" in visit.send("/data/hospital/mock", query=TEXT, epsilon="0.5").data
+    assert spent(running) == before
+
+
+def test_a_semicolon_at_the_end_or_in_a_text_is_no_second_statement() -> None:
+    assert not several({"query": "SELECT ';' AS a; -- ;"})
+    assert several({"query": "SELECT 1;;SELECT 2"})
