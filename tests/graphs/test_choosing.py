@@ -7,17 +7,17 @@ from fractions import Fraction
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.graphs import Asked, Shape, ways
+from discreet.graphs import GraphFacts, GraphQuestion, ways
 
-OPEN = Shape(34, True, "edge", 0)
-HIDDEN = Shape(34, False, "vertex", 5)
-
-
-def asked(count: str, method: str = "", delta: Fraction = Fraction(0)) -> Asked:
-    return Asked(count, Fraction(1), delta, 0.95, None, 0, method)
+OPEN = GraphFacts(34, True, "edge", 0)
+HIDDEN = GraphFacts(34, False, "vertex", 5)
 
 
-def names(count: str, shape: Shape, method: str = "", delta: Fraction = Fraction(0)) -> list[str]:
+def asked(count: str, method: str = "", delta: Fraction = Fraction(0)) -> GraphQuestion:
+    return GraphQuestion(count, Fraction(1), delta, 0.95, None, 0, method)
+
+
+def names(count: str, shape: GraphFacts, method: str = "", delta: Fraction = Fraction(0)) -> list[str]:
     found = ways(asked(count, method, delta), shape)
     errors = [error for _, error in found]
     assert errors == sorted(errors)
@@ -47,6 +47,6 @@ def test_only_the_way_that_spends_a_delta_has_one() -> None:
     [("degrees", "ladder", OPEN), ("degrees", "global", HIDDEN), ("edges", "ladder", HIDDEN), ("triangles", "", HIDDEN),
      ("triangles", "local", OPEN), ("cliques", "", OPEN), ("triangles", "smooth-laplace", OPEN)],
 )  # fmt: skip
-def test_what_there_is_not(count: str, method: str, shape: Shape) -> None:
+def test_what_there_is_not(count: str, method: str, shape: GraphFacts) -> None:
     with pytest.raises(InvalidParameter):
         ways(asked(count, method), shape)

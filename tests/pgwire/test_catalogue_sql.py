@@ -9,11 +9,11 @@ import pytest
 from discreet.engines.functions import FORBIDDEN_FUNCTIONS
 from discreet.engines.sandbox import Sandbox
 from discreet.pgwire import catalogue, catalogue_sql
-from discreet.pgwire.catalogue_sql import Asked, Elsewhere, Unknown, rewritten
+from discreet.pgwire.catalogue_sql import CatalogueContext, Elsewhere, Unknown, rewritten
 from discreet.server.dataset import open_dataset
 from tests.server.conftest import make_hospital
 
-ASKED = Asked({"visits": catalogue.FIRST}, "hospital", "ana")
+ASKED = CatalogueContext({"visits": catalogue.FIRST}, "hospital", "ana")
 Ask = Callable[[str], pa.Table]
 
 

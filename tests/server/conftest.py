@@ -6,7 +6,7 @@ import http.client
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from pyarrow import parquet
 
 from discreet.server.desk import Caps
 from discreet.server.rate import Rate
+from discreet.server.records.state import State
 from discreet.server.service import Service, Settings
 from discreet.server.start import Listening, bound, open_service, process
 
@@ -34,6 +35,8 @@ max_rows = 3
 age = { bounds = [0, 120] }
 county = { keys = ["A", "B", "C"] }
 """
+OpenState = Callable[..., State]
+"""Opens a state, with the arguments of `State`."""
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"
 FAST = Settings(caps=Caps(slot=0.005, timeout=20.0), rate=10_000, burst=10_000)
 
@@ -149,3 +152,17 @@ def run(folder: Path, settings: Settings = FAST) -> Iterator[Running]:
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     yield from run(tmp_path_factory.mktemp("service"))
+
+
+@pytest.fixture
+def open_state() -> Iterator[OpenState]:
+    """Open states, which are closed at the end of the test."""
+    opened: list[State] = []
+
+    def opens(*given: Any) -> State:
+        opened.append(State(*given))
+        return opened[-1]
+
+    yield opens
+    for state in opened:
+        state.close()

@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.ledger.terms import Terms
 from discreet.server.people import DAY, SIGNED_IN, Caller, People
-from discreet.server.records.state import State
+from tests.server.conftest import OpenState
 
 
 class Clock:
@@ -26,8 +26,8 @@ def clock() -> Clock:
 
 
 @pytest.fixture
-def people(tmp_path: Path, clock: Clock) -> People:
-    made = People(State(tmp_path / "service.db", clock))
+def people(open_state: OpenState, tmp_path: Path, clock: Clock) -> People:
+    made = People(open_state(tmp_path / "service.db", clock))
     made.add("test", "ana", "analyst")
     made.add("test", "stella", "steward")
     return made

@@ -14,7 +14,7 @@ import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.ledger import Loss
 from discreet.session.question import Question
-from discreet.sql.plan.planner import Limits
+from discreet.sql.plan.limits import Limits
 
 COUNT = "SELECT COUNT(*) AS n FROM data"
 

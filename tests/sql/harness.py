@@ -39,8 +39,9 @@ from discreet.sql.lower.sequence import given_to
 from discreet.sql.measures import quantile_tree as quantiles
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
+from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.planner import plan
 
 NAN, INF = float("nan"), float("inf")
 SCHEMA: Mapping[str, ColumnSchema] = {

@@ -31,7 +31,8 @@ from discreet.session.session import Session
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.dialects import duckdb as kept
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.planner import plan
 
 SALT = 11
 DELTA = Fraction(1, 100)

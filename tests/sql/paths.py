@@ -21,7 +21,8 @@ from discreet.engines.schema import ColumnSchema, Type
 from discreet.policy import Budget, Policy
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.planner import plan
 
 Row = tuple[Any, ...]
 Data = Mapping[str, Sequence[Row]]

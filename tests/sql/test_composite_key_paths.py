@@ -103,12 +103,10 @@ def test_duckdb_finds_the_owner_by_both_halves() -> None:
 
 def test_postgres_finds_the_owner_by_both_halves() -> None:
     for seed in SEEDS:
-        data, url = data_of(seed), servers.postgres()
-        servers.load(url, "composite", tables_of(data))
-        with servers.connect(url) as connection:
-            connection.execute("SET search_path TO composite")
-            with dp.protect(connection, policy=policy(), ledger=":memory:") as session:
-                assert answers(session) == expected(data)
+        data = data_of(seed)
+        places = servers.load(servers.postgres(), "composite", tables_of(data))
+        with dp.protect(places, policy=policy(), ledger=":memory:") as session:
+            assert answers(session) == expected(data)
 
 
 def test_an_owner_that_is_found_by_one_half_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -21,11 +21,11 @@ from tests.sql.harness import no_noise
 
 import discreet as dp
 from discreet.engines.duckdb import views
-from discreet.engines.duckdb.connection import quote
 from discreet.engines.postgres import tables as postgres_tables
 from discreet.engines.schema import Type
 from discreet.engines.spark import engine as spark
 from discreet.errors import QueryRefused
+from discreet.quoting import quote
 from discreet.sql.algebra import catalog, keys
 from discreet.sql.dialects.duckdb import DUCKDB, MANY
 from discreet.sql.expressions.canonical import distinct

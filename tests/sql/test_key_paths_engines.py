@@ -164,15 +164,17 @@ KEYS = (("people", "home"), ("people", "pid"), ("orders", "pid"), ("orders", "oi
     ("kind", "native"), [("BIGINT", "numeric"), ("VARCHAR", "text"), ("UUID", "uuid"), ("DOUBLE", "float4")]
 )
 def test_postgres_finds_the_owner(kind: str, native: str) -> None:
-    url, data = servers.postgres(), data_of(5)
+    data = data_of(5)
     tables = tables_of(data, kind)
-    servers.load(url, "paths", {n: _spelled(t) for n, t in tables.items()} if kind == "UUID" else tables)
-    with servers.connect(url) as connection:
+    stored = {n: _spelled(t) for n, t in tables.items()} if kind == "UUID" else tables
+    places = servers.load(servers.postgres(), "key_paths", stored)
+    with servers.connect(servers.postgres()) as connection:
         for table, key in KEYS:
-            connection.execute(f"ALTER TABLE paths.{table} ALTER {key} TYPE {native} USING {key}::{native}")
-        connection.execute("SET search_path TO paths")
-        with dp.protect(connection, policy=ROOMY, ledger=":memory:") as session:
-            assert answers(session) == expected(data)
+            connection.execute(
+                f"ALTER TABLE key_paths.{table} ALTER {key} TYPE {native} USING {key}::{native}"
+            )
+    with dp.protect(places, policy=ROOMY, ledger=":memory:") as session:
+        assert answers(session) == expected(data)
 
 
 def _spelled(table: pa.Table) -> pa.Table:

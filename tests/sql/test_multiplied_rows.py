@@ -22,8 +22,9 @@ from discreet.sql.analyze.joins import joins
 from discreet.sql.analyze.joins import multiplicity as join_multiplicity
 from discreet.sql.inspect import misleading, warnings
 from discreet.sql.lower.run import exact_integers
+from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.plan import PlannedRelease
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.planner import plan
 
 RNG = np.random.default_rng(11)
 PEOPLE = 60

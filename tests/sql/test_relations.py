@@ -15,7 +15,8 @@ import pytest
 from tests import inside, people
 
 import discreet as dp
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.planner import plan
 
 JOIN = "visits AS v JOIN people AS p ON v.patient = p.id"
 STATEMENTS = [

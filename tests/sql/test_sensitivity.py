@@ -107,7 +107,7 @@ def _each_row_in_its_own_group(release: PlannedRelease, measure: Any) -> Any:
 _nodes = count_tree.nodes
 
 
-def _counted_twice(leaves: Any, shape: count_tree.Shape) -> Any:
+def _counted_twice(leaves: Any, shape: count_tree.TreeShape) -> Any:
     """A row counted twice on the last level of a tree."""
     out = _nodes(leaves, shape)
     last = count_tree.levels_of(shape)[-1]

@@ -16,7 +16,8 @@ from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.paths import DEEPEST, with_fields
 from discreet.errors import PolicyError, QueryRefused
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.planner import plan
 
 PEOPLE: list[dict[str, Any] | None] = [
     {"id": 1, "home": {"city": "Rome", "geo": {"zip": 7}}, "langs": ["it"]},

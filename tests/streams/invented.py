@@ -15,7 +15,7 @@ from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.mechanisms import LaplaceVector
 from discreet.policy import Policy
 from discreet.release.account import PlainAccount
-from discreet.streams import Asked, Measure, Stream, StreamSpec, open_stream
+from discreet.streams import Measure, Stream, StreamQuestion, StreamSpec, open_stream
 from discreet.streams import declared as read
 from discreet.streams.state import State
 
@@ -31,7 +31,7 @@ def policy(unit: str = "patient", rows: int | None = 2, neighbours: str = "add_r
 
 def spec(declared: Policy | None = None, periods: int | None = 8, **more: Any) -> StreamSpec:
     given: dict[str, Any] = {"time": "time", "epsilon": Fraction(1), "group": "ward", **more}
-    asked = Asked(start=START, every=given.pop("every", "day"), periods=periods, **given)
+    asked = StreamQuestion(start=START, every=given.pop("every", "day"), periods=periods, **given)
     return read(declared or policy(), "visits", asked)
 
 

@@ -32,7 +32,7 @@ from discreet.ledger import Account, Loss, open_ledger
 from discreet.mechanisms.numeric import gaussian_vector, laplace_vector
 from discreet.policy import Policy
 from discreet.release.account import PlainAccount
-from discreet.streams import Asked, StreamSpec, declared, open_stream
+from discreet.streams import StreamQuestion, StreamSpec, declared, open_stream
 from discreet.streams import stream as running
 from discreet.streams.feeds import text as text_feed
 from discreet.streams.feeds.text import TextFeed
@@ -55,8 +55,8 @@ ASKED = (
 )
 """The first stream has these, the second those, and so on in turn."""
 SPECS = [
-    declared(POLICY, "visits", Asked(time="time", start=dt.datetime(2026, 1, 1), every="day", epsilon=Fraction(1),
-                                     group="ward", **asked))  # type: ignore[arg-type]
+    declared(POLICY, "visits", StreamQuestion(time="time", start=dt.datetime(2026, 1, 1), every="day",
+                                              epsilon=Fraction(1), group="ward", **asked))  # type: ignore[arg-type]
     for asked in ASKED
 ]  # fmt: skip
 

@@ -139,7 +139,7 @@ def private_table(policy: Policy) -> str:
 
 
 @dataclass(frozen=True)
-class Asked:
+class QuestionOptions:
     """A question as the command line has it, but for its epsilon.
 
     Attributes:
@@ -164,7 +164,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Answered(Asked):
+class Answered(QuestionOptions):
     """A question whose answer has intervals.
 
     Attributes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from discreet.dbapi.statements import PREFIX, Settings
+from discreet.quoting import quote
 from discreet.release.documents import rows
 
 if TYPE_CHECKING:
@@ -64,4 +65,4 @@ class Words:
 
 def quoted(name: str) -> str:
     """A name as SQL takes it."""
-    return name if name.isidentifier() and name.isascii() else '"{}"'.format(name.replace('"', '""'))
+    return name if name.isidentifier() and name.isascii() else quote(name)

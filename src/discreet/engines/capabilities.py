@@ -12,10 +12,11 @@ logical type of it.
 from __future__ import annotations
 
 import enum
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from discreet import quoting
 from discreet.engines.schema import LIST_OF, ColumnSchema, Type
 
 
@@ -107,26 +108,14 @@ class Spelling:
     """How an engine writes the names and texts of statements that are not questions, as those that count a graph.
 
     Attributes:
-        mark: around a name.
-        escapes: how characters within a name are written, in this order.
+        quote: writes a name.
         text: a value as a text that is compared by its code points, with {0} for the value.
         large: whether its tables may be too large for one machine, so that it counts them itself unless told otherwise.
-
-    Example:
-        >>> print(Spelling().name('a"b'))
-        "a""b"
     """
 
-    mark: str = '"'
-    escapes: tuple[tuple[str, str], ...] = (('"', '""'),)
+    quote: Callable[[str], str] = quoting.quote
     text: str = "CAST({0} AS VARCHAR)"
     large: bool = False
-
-    def name(self, name: str) -> str:
-        """A quoted name."""
-        for character, escaped in self.escapes:
-            name = name.replace(character, escaped)
-        return f"{self.mark}{name}{self.mark}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

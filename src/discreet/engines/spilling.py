@@ -11,8 +11,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from discreet.engines.duckdb.connection import connect, literal, quote, seal
+from discreet.engines.duckdb.connection import connect, literal, seal
 from discreet.errors import PostProcessingError
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -1,7 +1,7 @@
 """Graphs: edges, degrees, triangles, stars and ratios of them, so that an edge or a vertex is hidden."""
 
 from discreet.graphs.asking import Answering, plan
-from discreet.graphs.choosing import HERE, Asked, Shape, ways
+from discreet.graphs.choosing import HERE, GraphFacts, GraphQuestion, ways
 from discreet.graphs.engine_graph import EngineGraph, finds_components, spelling_of
 from discreet.graphs.graph import Graph
 from discreet.graphs.histogram import Histogram
@@ -15,15 +15,15 @@ __all__ = [
     "DEGREES",
     "HERE",
     "Answering",
-    "Asked",
     "EngineGraph",
     "Graph",
+    "GraphFacts",
+    "GraphQuestion",
     "Histogram",
     "LocalEdges",
     "Method",
     "Question",
     "Reported",
-    "Shape",
     "VertexEdges",
     "finds_components",
     "of_object",

@@ -57,6 +57,10 @@ class Answering(Protocol):
         """The degree of the first row of a histogram."""
 
     @property
+    def whole(self) -> bool:
+        """Whether all numbers of the answer are whole: a matter of the question, not of the numbers."""
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """The errors that the intervals do not cover."""
 
@@ -120,22 +124,23 @@ def _release(asked: str, answering: Answering, unit: str, columns: Mapping[str, 
     values: dict[str, Any] = {}
     if asked == DEGREES:
         values["degree"] = [answering.first + at for at in range(len(next(iter(columns.values()))))]
-    values |= {name: _floats([one.value for one in cells]) for name, cells in columns.items()}
+    kind = pa.int64() if answering.whole else pa.float64()
+
+    def ends(at: str) -> dict[str, pa.Array]:
+        return {
+            name: pa.array([getattr(one, at) for one in cells], pa.float64()).cast(kind)
+            for name, cells in columns.items()
+        }
+
+    values |= ends("value")
     return Release(
         question=f"{asked} of a graph",
         values=pa.table(values),
-        low={name: _floats([one.low for one in cells]) for name, cells in columns.items()},
-        high={name: _floats([one.high for one in cells]) for name, cells in columns.items()},
+        low=ends("low"),
+        high=ends("high"),
         confidence=answering.confidence,
         epsilon=answering.epsilon,
         delta=answering.delta,
         notes=(HIDES[unit], *answering.notes),
         made=dt.datetime.now(dt.UTC).replace(microsecond=0),
     )
-
-
-def _floats(numbers: list[float]) -> pa.Array:
-    """A column whose type is the same for all answers, whole or not."""
-    import pyarrow as pa
-
-    return pa.array(numbers, pa.float64())

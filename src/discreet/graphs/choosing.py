@@ -20,7 +20,7 @@ HERE = frozenset({"local", *METHODS})
 
 
 @dataclass(frozen=True)
-class Shape:
+class GraphFacts:
     """The public facts of a graph.
 
     Attributes:
@@ -37,7 +37,7 @@ class Shape:
 
 
 @dataclass(frozen=True)
-class Asked:
+class GraphQuestion:
     """A question with its parameters, read.
 
     Attributes:
@@ -59,7 +59,7 @@ class Asked:
     method: str
 
 
-def ways(asked: Asked, shape: Shape) -> list[tuple[Answering, float]]:
+def ways(asked: GraphQuestion, shape: GraphFacts) -> list[tuple[Answering, float]]:
     """The ways to answer, that of the least predicted error first.
 
     Raises:
@@ -85,7 +85,7 @@ def ways(asked: Asked, shape: Shape) -> list[tuple[Answering, float]]:
     return list(found)
 
 
-def _histograms(asked: Asked, shape: Shape) -> list[Answering]:
+def _histograms(asked: GraphQuestion, shape: GraphFacts) -> list[Answering]:
     hidden = shape.unit == "vertex"
     bound = asked.max_degree or min(MOST_DEGREE, max(1, shape.vertices - 1))
     if hidden:

@@ -71,7 +71,7 @@ class EngineGraph:
         self._engine, self._vertices, self._whole = engine, vertices, all(whole)
         self._given = (engine, table, columns, whole, vertices)
         spelling = spelling_of(engine)
-        table, x, y = (spelling.name(name) for name in (table, *columns))
+        table, x, y = (spelling.quote(name) for name in (table, *columns))
         one, other = (column if self._whole else spelling.text.format(column) for column in (x, y))
         self._pairs = _PAIRS.format(one=one, other=other, x=x, y=y, table=table, known=self._known)
 

@@ -61,6 +61,7 @@ class Histogram:
     confidence: float
     name: str = DEGREES
     delta = Fraction(0)
+    whole = False
 
     def see_possible(self) -> None:
         """Every histogram is possible."""

@@ -41,6 +41,7 @@ METHODS: Final = (*FITTING, "global")
 Fitting: TypeAlias = "Ladder | SmoothCauchy | SmoothLaplace"
 _COARSEST: Final = 1 << 55
 _LARGEST: Final = 1 << 62
+_EXACT: Final = 1 << 53
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,13 @@ class Method:
     def rung(self, statistic: Statistic, width: int) -> int:
         """How far an edge moves a statistic at most, for a width."""
         return statistic.rung(min(width, max(0, self.vertices - statistic.short)) if self.closed else width)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the answer is a whole number that every reader of it can hold."""
+        return self.question.whole and all(
+            one.most(self.vertices) <= _EXACT for one in self.question.statistics
+        )
 
     @property
     def delta(self) -> Fraction:

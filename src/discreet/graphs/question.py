@@ -73,11 +73,13 @@ class Question:
         name: such as `triangles` or `2-stars`.
         statistics: the integers that it needs.
         combine: from the number of vertices and the intervals of those to that of the answer.
+        whole: whether the answer is a whole number.
     """
 
     name: str
     statistics: tuple[Statistic, ...]
     combine: Combine
+    whole: bool = True
 
     @property
     def widths(self) -> tuple[str, ...]:
@@ -174,6 +176,8 @@ QUESTIONS: Final[Mapping[str, Question]] = {
     "edges": _plain(EDGES),
     "triangles": _plain(TRIANGLES),
     "components": Question("components", (MERGES,), _components),
-    "clustering": Question("clustering", (TRIANGLES, star(2)), _clustering),
-    "assortativity": Question("assortativity", (EDGES, star(2), star(3), PRODUCTS), _assortativity),
+    "clustering": Question("clustering", (TRIANGLES, star(2)), _clustering, whole=False),
+    "assortativity": Question(
+        "assortativity", (EDGES, star(2), star(3), PRODUCTS), _assortativity, whole=False
+    ),
 }

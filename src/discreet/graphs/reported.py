@@ -138,6 +138,7 @@ class LocalEdges:
     delta = Fraction(0)
     name = "local"
     first = 0
+    whole = False
     notes = ()
 
     def see_possible(self) -> None:

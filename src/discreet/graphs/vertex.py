@@ -43,6 +43,7 @@ class VertexEdges:
     delta = Fraction(0)
     size = 1
     first = 0
+    whole = False
 
     @property
     def notes(self) -> tuple[str, ...]:

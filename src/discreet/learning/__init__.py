@@ -14,10 +14,10 @@ from discreet.learning.pate import Labels, pate
 from discreet.learning.teachers import see_installed
 
 if TYPE_CHECKING:
-    from discreet.learning.linear import PCA, LinearRegression, LogisticRegression
     from discreet.learning.models.bayes import CategoricalNB, GaussianNB
     from discreet.learning.models.clusters import KMeans
     from discreet.learning.models.folds import cross_validate
+    from discreet.learning.models.linear import PCA, LinearRegression, LogisticRegression
     from discreet.learning.models.tables import fit_table
     from discreet.learning.models.trees import DecisionTreeClassifier
 
@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 _NAMES = {
-    "linear": "LinearRegression LogisticRegression PCA",
+    "models.linear": "LinearRegression LogisticRegression PCA",
     "models.bayes": "CategoricalNB GaussianNB",
     "models.clusters": "KMeans",
     "models.folds": "cross_validate",

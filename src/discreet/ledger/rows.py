@@ -56,7 +56,7 @@ KNOWN = 256
 """How many of the entries that were read last are known by their fields."""
 
 
-class Result(Protocol):
+class Cursor(Protocol):
     """The rows that a statement found."""
 
     def fetchone(self) -> Any:
@@ -154,7 +154,7 @@ class TableRows:
             "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question)
         )
 
-    def execute(self, sql: str, values: Sequence[object] = ()) -> Result:
+    def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
         """Run a statement; a value stands for each question mark."""
         raise NotImplementedError
 

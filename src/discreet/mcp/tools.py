@@ -16,6 +16,7 @@ from discreet.engines.sandbox import QUOTED
 from discreet.errors import DiscreetError, QueryRefused
 from discreet.mcp.sources import Document, Source
 from discreet.mcp.texts import Texts
+from discreet.quoting import quote
 from discreet.server.bodies import LONGEST_QUERY
 from discreet.server.problems import told
 from discreet.sql.syntax.priced import priced
@@ -162,7 +163,7 @@ class Tools:
 
     async def _public(self, table: str, column: str) -> list[Any]:
         """The values of a column of a public table, for nothing."""
-        names = ['"{}"'.format(name.replace('"', '""')) for name in (column, table)]
+        names = [quote(name) for name in (column, table)]
         release = await self._source.query({"query": f"SELECT DISTINCT {names[0]} FROM {names[1]}"})
         return list(release.values.column(0).to_pylist())
 

@@ -14,7 +14,7 @@ from discreet.dbapi.statements import Ask, Setting, Settings, Statement, Transac
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, InvalidParameter, PostProcessingError, QueryRefused
 from discreet.pgwire import catalogue, catalogue_sql
-from discreet.pgwire.catalogue_sql import Asked, Elsewhere, Unknown
+from discreet.pgwire.catalogue_sql import CatalogueContext, Elsewhere, Unknown
 from discreet.pgwire.types import TEXT, Kind, kind_of, named
 from discreet.rational import show
 from discreet.sql.syntax.pivot_statement import statements
@@ -221,7 +221,8 @@ class Answers:
         """
         tables = await self._known()
         try:
-            sql, about = catalogue_sql.rewritten(text, Asked(self._numbers, self._dataset, self._caller.name))
+            context = CatalogueContext(self._numbers, self._dataset, self._caller.name)
+            sql, about = catalogue_sql.rewritten(text, context)
         except Elsewhere:
             return None
         except Unknown:

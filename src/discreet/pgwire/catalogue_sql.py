@@ -58,7 +58,7 @@ class Unknown(Exception):
     """A question about the catalogue that cannot be answered here."""
 
 
-class Asked(NamedTuple):
+class CatalogueContext(NamedTuple):
     """Who asks, and about which data set.
 
     Attributes:
@@ -72,7 +72,7 @@ class Asked(NamedTuple):
     user: str
 
 
-def rewritten(text: str, asked: Asked) -> tuple[str, bool]:
+def rewritten(text: str, asked: CatalogueContext) -> tuple[str, bool]:
     """A question about the catalogue as SQL of the sandbox, and whether it reads a table of it.
 
     Args:
@@ -178,7 +178,7 @@ def _catalogue_name(table: exp.Table) -> str | None:
     return name if name in columns() else None
 
 
-def _changed(node: exp.Expr, asked: Asked) -> exp.Expr:
+def _changed(node: exp.Expr, asked: CatalogueContext) -> exp.Expr:
     """One node of the tree, as the sandbox has it."""
     if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
         name = _catalogue_name(node)
@@ -209,7 +209,7 @@ def _changed(node: exp.Expr, asked: Asked) -> exp.Expr:
     return node
 
 
-def _cast(node: exp.Cast, asked: Asked) -> exp.Expr:
+def _cast(node: exp.Cast, asked: CatalogueContext) -> exp.Expr:
     """Casts to types that only PostgreSQL has: of the names of tables and types, and their numbers."""
     said = node.to.sql("postgres").lower().replace('"', "")
     kind = said.rpartition(".")[2]
@@ -235,7 +235,7 @@ def _cast(node: exp.Cast, asked: Asked) -> exp.Expr:
     return node if "." not in said else exp.cast(value, kind, dialect="postgres")
 
 
-def _function(node: exp.Func, asked: Asked) -> exp.Expr:
+def _function(node: exp.Func, asked: CatalogueContext) -> exp.Expr:
     name = _called(node)
     if name in _NOTHING:
         return exp.cast(exp.null(), "text")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.rational import Number, decimal, epsilon_of, exact
 from discreet.sql.intervals.simultaneous import Level
-from discreet.sql.plan.planner import Emphasis, Limits
+from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.planner import Emphasis
 
 if TYPE_CHECKING:
     from discreet.sql.plan.plan import QueryPlan

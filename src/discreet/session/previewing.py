@@ -105,7 +105,7 @@ def preview_together(
     return seen, told(whole)
 
 
-def _said(queries: Queries, known: memory.Known, group_rows: int, used: bool) -> str:
+def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int, used: bool) -> str:
     """The earlier questions, and how exactly they alone tell the answer."""
     numbers = ", ".join(map(str, known.numbers))
     said = f"question{'s' * (len(known.numbers) > 1)} {numbers}"

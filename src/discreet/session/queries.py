@@ -35,7 +35,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.drafts.draft import unfilled
-from discreet.sql.plan.people.planned import for_people, see_same_for_all
+from discreet.sql.plan.people.class_plan import for_people, see_same_for_all
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.planner import plan_together
@@ -275,10 +275,10 @@ class Queries:
         from discreet.sql.lower.identity import identity
 
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
-        known = plan.__dict__  # a plan never changes, and has one engine
-        if "_identity" not in known:
-            known["_identity"] = identity(plan.whole, self.engine.dialect)
-        parts = [known["_identity"], loss, self._policy_digest,
+        known = plan.memo  # a plan never changes, and has one engine
+        if "identity" not in known:
+            known["identity"] = identity(plan.whole, self.engine.dialect)
+        parts = [known["identity"], loss, self._policy_digest,
                  self._public_digest, *self.versions()]  # fmt: skip
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 

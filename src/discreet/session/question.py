@@ -11,7 +11,8 @@ from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
 from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of, share_of, truth_of
 from discreet.sql.intervals.simultaneous import Level
-from discreet.sql.plan.planner import NO_LIMITS, Emphasis, Limits
+from discreet.sql.plan.limits import NO_LIMITS, Limits
+from discreet.sql.plan.planner import Emphasis
 from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 
 ONE = Fraction(1)

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Protocol
 import sqlglot
 
 from discreet.errors import InvalidParameter
+from discreet.quoting import quote
 from discreet.rational import Number, decimal
 from discreet.spatial.cell import Box, Cell
 from discreet.spatial.grid import WGS84, Grid
 from discreet.spatial.heat_map import HeatMap
-from discreet.sql.expressions.dialect import quoted_name
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
@@ -58,7 +58,7 @@ class Points:
     @property
     def axes(self) -> tuple[str, str]:
         """Both columns, quoted."""
-        return quoted_name(self.x), quoted_name(self.y)
+        return quote(self.x), quote(self.y)
 
     def grouped(self, keys: Mapping[str, str]) -> str:
         """The statement with the number `map_value` of each group of some keys, by their names."""
@@ -66,13 +66,13 @@ class Points:
         inside = [f"{across} >= {west} AND {across} < {east}", f"{up} >= {south} AND {up} < {north}"]
         if self.where:
             inside.append(f"({_condition(self.where)})")
-        number = "COUNT(*)" if self.total is None else f"SUM({quoted_name(self.total)})"
+        number = "COUNT(*)" if self.total is None else f"SUM({quote(self.total)})"
         if self.people is not None:
-            number = f"COUNT(DISTINCT {quoted_name(self.people)})"
+            number = f"COUNT(DISTINCT {quote(self.people)})"
         listed = ", ".join(f"{key} AS {name}" for name, key in keys.items())
         places = ", ".join(str(place) for place in range(1, len(keys) + 1))
         return (
-            f"SELECT {listed}, {number} AS map_value FROM {quoted_name(self.table)} "
+            f"SELECT {listed}, {number} AS map_value FROM {quote(self.table)} "
             f"WHERE {' AND '.join(inside)} GROUP BY {places} ORDER BY {places}"
         )
 

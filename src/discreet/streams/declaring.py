@@ -27,7 +27,7 @@ _COARSEST: Final = 6
 
 
 @dataclass(frozen=True)
-class Asked:
+class StreamQuestion:
     """A question for a stream.
 
     Attributes:
@@ -61,7 +61,7 @@ class Asked:
     method: str = ""
 
 
-def declared(policy: Policy, table: str, asked: Asked) -> StreamSpec:
+def declared(policy: Policy, table: str, asked: StreamQuestion) -> StreamSpec:
     """Read the declarations of a stream by a policy.
 
     Args:
@@ -145,7 +145,7 @@ def _keys(columns: Mapping[str, object], table: str, group: str | None) -> tuple
     return tuple(map(str, found))
 
 
-def _measures(columns: Mapping[str, object], table: str, asked: Asked) -> tuple[Measure, ...]:
+def _measures(columns: Mapping[str, object], table: str, asked: StreamQuestion) -> tuple[Measure, ...]:
     out = [Measure()] * asked.count
     for mean, names in ((False, asked.sums), (True, asked.means)):
         for column in names:

@@ -46,7 +46,7 @@ STEPS: Final = 100
 
 
 @dataclass(frozen=True)
-class Workload:
+class MarginalWorkload:
     """The marginals that matter.
 
     Attributes:
@@ -95,12 +95,12 @@ def l1_of_noise(deviation: float, cells: int) -> int:
     return round(math.sqrt(2 / math.pi) * deviation * cells)
 
 
-def first_part(mechanism: AdaptiveRounds, workload: Workload) -> Fraction:
+def first_part(mechanism: AdaptiveRounds, workload: MarginalWorkload) -> Fraction:
     """The part of the loss that the first round takes; later ones take no less."""
     return mechanism.amount / (ROUNDS[mechanism.concentrated] * max(2, len(workload.sizes)))
 
 
-def see_possible(mechanism: AdaptiveRounds, workload: Workload) -> None:
+def see_possible(mechanism: AdaptiveRounds, workload: MarginalWorkload) -> None:
     """See that all noise that may be needed can be drawn.
 
     Raises:
@@ -116,7 +116,7 @@ def measure(
     rounds: Rounds,
     mechanism: AdaptiveRounds,
     counts: Counts,
-    workload: Workload,
+    workload: MarginalWorkload,
     most_cells: int = MOST_CELLS,
 ) -> Found:
     """Measure the marginals of single columns, and then those that are chosen.
@@ -171,7 +171,7 @@ def measure(
 class _Search:
     """The released marginals so far, and the model of them."""
 
-    def __init__(self, mechanism: AdaptiveRounds, workload: Workload, most_cells: int) -> None:
+    def __init__(self, mechanism: AdaptiveRounds, workload: MarginalWorkload, most_cells: int) -> None:
         self._mechanism, self._workload, self._most = mechanism, workload, most_cells
         self._fitting = Fitting(workload.sizes)
         self._model: Model | None = None
@@ -215,7 +215,9 @@ class _Search:
         return bool(change > l1_of_noise(last.deviation, last.counts.size))
 
 
-def workload_of(sizes: Sequence[int], wanted: Mapping[Clique, int], most_cells: int = MOST_CELLS) -> Workload:
+def workload_of(
+    sizes: Sequence[int], wanted: Mapping[Clique, int], most_cells: int = MOST_CELLS
+) -> MarginalWorkload:
     """A workload without marginals that no model could hold."""
     kept = {columns: weight for columns, weight in wanted.items() if cells_of(sizes, columns) <= most_cells}
-    return Workload(tuple(sizes), kept)
+    return MarginalWorkload(tuple(sizes), kept)

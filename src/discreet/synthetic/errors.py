@@ -21,7 +21,7 @@ from typing import Final
 
 import numpy as np
 
-from discreet.synthetic.adaptive import Found, Workload
+from discreet.synthetic.adaptive import Found, MarginalWorkload
 from discreet.synthetic.fitting import Measured, merged, total_of
 from discreet.synthetic.inference import Model
 from discreet.synthetic.junction import Clique
@@ -45,7 +45,9 @@ class MarginalError:
     most: float | None
 
 
-def errors_of(found: Found, model: Model, workload: Workload, concentrated: bool) -> list[MarginalError]:
+def errors_of(
+    found: Found, model: Model, workload: MarginalWorkload, concentrated: bool
+) -> list[MarginalError]:
     """The errors of the marginals of single columns and of the workload."""
     parts = {one.columns: one for one in merged(found.measured)}
     rows = total_of(found.measured)
@@ -73,7 +75,7 @@ def noise_most(one: Measured, sure: float, concentrated: bool) -> float:
 
 
 def _not_chosen(
-    found: Found, model: Model, workload: Workload, rows: float, sure: float, concentrated: bool
+    found: Found, model: Model, workload: MarginalWorkload, rows: float, sure: float, concentrated: bool
 ) -> Mapping[Clique, float]:
     """Bounds of the L1 distances of all that could have been chosen in the last round."""
     last = found.last

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.planning.ranges.factors import UNITS, Factors, error, single
+from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors, error, single
 from discreet.planning.ranges.families import EACH, RUNNING, Frame, sums
 
 SOME = [
@@ -33,14 +33,14 @@ def test_no_value_moves_the_sums_by_more_than_the_units(factors: Factors) -> Non
     assert found.shape == (factors.nodes, factors.size)
     assert (found >= 0).all()
     assert (factors.own >= 1).all()
-    assert (found.sum(axis=0) == UNITS).all()
+    assert (found.sum(axis=0) == WHOLE_WEIGHT).all()
 
 
 def test_a_hat_too_many_is_seen() -> None:
     """The planted fault: a hat that is measured and not counted in the weight of its values."""
     factors = SOME[5]
     more = np.concatenate([matrix(factors), factors.hats[:1]])
-    assert norm(matrix(factors)) == UNITS < norm(more)
+    assert norm(matrix(factors)) == WHOLE_WEIGHT < norm(more)
 
 
 @pytest.mark.parametrize("factors", SOME[2:], ids=repr)
@@ -56,10 +56,10 @@ def test_integers_are_exact_and_saturate(factors: Factors) -> None:
 
 @pytest.mark.parametrize("factors", SOME, ids=repr)
 def test_estimates_are_those_of_least_squares(factors: Factors) -> None:
-    found = matrix(factors) / UNITS
+    found = matrix(factors) / WHOLE_WEIGHT
     inverse = np.linalg.inv(found.T @ found)
-    noisy = np.random.default_rng(3).normal(size=(2, 3, factors.nodes)) * UNITS
-    assert np.allclose(factors.estimate(noisy), noisy / UNITS @ found @ inverse)
+    noisy = np.random.default_rng(3).normal(size=(2, 3, factors.nodes)) * WHOLE_WEIGHT
+    assert np.allclose(factors.estimate(noisy), noisy / WHOLE_WEIGHT @ found @ inverse)
     weights = inverse @ found.T
     squares, fourths = factors.law
     assert np.allclose(squares, (weights**2).sum(axis=1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.planning.ranges.families import EACH, RUNNING, Family, Frame, Ranges, counted, number, sums
+from discreet.planning.ranges.families import EACH, RUNNING, Frame, RangeFamily, Ranges, counted, number, sums
 
 FAMILIES = [
     EACH,
@@ -19,7 +19,7 @@ FAMILIES = [
 ]
 
 
-def matrix(family: Family, size: int) -> np.ndarray:
+def matrix(family: RangeFamily, size: int) -> np.ndarray:
     """The sums as rows of zeros and ones, one value after the other."""
     first, last = family.ends(size)
     at = np.arange(size)
@@ -27,7 +27,7 @@ def matrix(family: Family, size: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize("family", FAMILIES, ids=repr)
-def test_sums_and_counts_are_those_of_the_matrix(family: Family) -> None:
+def test_sums_and_counts_are_those_of_the_matrix(family: RangeFamily) -> None:
     table = np.random.default_rng(1).normal(size=(9, 2))
     whole = matrix(family, 9)
     assert np.allclose(sums(table, family), whole @ table)

@@ -7,20 +7,20 @@ import math
 import numpy as np
 import pytest
 
-from discreet.planning.ranges.families import EACH, RUNNING, Family, Frame
+from discreet.planning.ranges.families import EACH, RUNNING, Frame, RangeFamily
 from discreet.planning.ranges.lengths import (
     MOST_VALUES,
-    UNITS,
+    UNIT_LENGTH,
     Lengths,
     for_families,
     for_tables,
     in_units,
 )
 
-ASKED: list[tuple[Family, ...]] = [(RUNNING,), (EACH, RUNNING), (Frame(6, 0),)]
+ASKED: list[tuple[RangeFamily, ...]] = [(RUNNING,), (EACH, RUNNING), (Frame(6, 0),)]
 
 
-def found_for(size: int, families: tuple[Family, ...]) -> Lengths:
+def found_for(size: int, families: tuple[RangeFamily, ...]) -> Lengths:
     found = for_families(size, families)
     assert found is not None
     return found
@@ -28,7 +28,9 @@ def found_for(size: int, families: tuple[Family, ...]) -> Lengths:
 
 @pytest.mark.parametrize("families", ASKED)
 @pytest.mark.parametrize("size", [1, 30])
-def test_no_value_moves_the_sums_by_more_than_the_length(size: int, families: tuple[Family, ...]) -> None:
+def test_no_value_moves_the_sums_by_more_than_the_length(
+    size: int, families: tuple[RangeFamily, ...]
+) -> None:
     """All neighbours: one row more in each of the values."""
     found = found_for(size, families)
     moved = found.measured(np.eye(size, dtype=np.int64))
@@ -62,7 +64,7 @@ def test_estimates_and_variances_are_those_of_the_inverse() -> None:
     exact = np.random.default_rng(1).integers(0, 10**6, (2, 30))
     assert np.allclose(found.estimate(found.measured(exact).astype(float)), exact)
     weights = found.weights(np.arange(30))
-    assert np.allclose(weights @ found.rows / UNITS, np.eye(30), atol=1e-9)
+    assert np.allclose(weights @ found.rows / UNIT_LENGTH, np.eye(30), atol=1e-9)
     assert np.isclose(found.variance(EACH), 2 * (weights**2).sum(axis=1).mean())
     assert np.allclose(found.of_sums(np.eye(30)), 2 * found.law[0])
     assert found.measured(np.full(30, 2**62)).max() == 2**62

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.planning.ranges.factors import UNITS
+from discreet.planning.ranges.factors import WHOLE_WEIGHT
 from discreet.planning.ranges.pieces import Pieces, Tables, _Search, of_table, pieces
 
 
@@ -39,7 +39,7 @@ def test_no_row_moves_the_sums_by_more_than_the_units(size: int, tables: Tables)
     assert (moved >= 0).all()
     assert (found.own >= 1).all()
     assert (moved.sum(axis=1) == found.units).all()
-    assert found.units == (UNITS if found.rows else 1)
+    assert found.units == (WHOLE_WEIGHT if found.rows else 1)
 
 
 def test_a_row_that_is_not_in_the_weights_is_seen() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from discreet.planning.ranges.factors import error, single
-from discreet.planning.ranges.families import EACH, RUNNING, Family, Frame
+from discreet.planning.ranges.families import EACH, RUNNING, Frame, RangeFamily
 from discreet.planning.ranges.search import GAIN, LEAST, MOST, factors
 
 
@@ -20,7 +20,7 @@ from discreet.planning.ranges.search import GAIN, LEAST, MOST, factors
         (100, (Frame(29, 0),), 5.9),
     ],
 )
-def test_errors_are_as_small_as_stated(size: int, families: tuple[Family, ...], most: float) -> None:
+def test_errors_are_as_small_as_stated(size: int, families: tuple[RangeFamily, ...], most: float) -> None:
     found = factors(size, families)
     assert found is not None
     assert error(found, families) <= most

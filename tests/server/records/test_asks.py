@@ -10,7 +10,7 @@ import pytest
 
 from discreet.server.problems import NotThere
 from discreet.server.records.asks import Asks
-from discreet.server.records.state import State
+from tests.server.conftest import OpenState
 
 
 class History:
@@ -33,9 +33,9 @@ def at(seconds: float) -> dt.datetime:
     return dt.datetime.fromtimestamp(seconds, dt.UTC)
 
 
-def test_an_answer_is_held_back_until_the_slot_of_its_question(tmp_path: Path) -> None:
+def test_an_answer_is_held_back_until_the_slot_of_its_question(open_state: OpenState, tmp_path: Path) -> None:
     now, history = [1000.0], History()
-    state = State(tmp_path / "service.db", lambda: now[0])
+    state = open_state(tmp_path / "service.db", lambda: now[0])
     asks = Asks(state, {"hospital": history}, list, 0.25)  # type: ignore[dict-item]
     assert asks.note("ana", "hospital", "k", {"query": "q"}, state.exactly())
     assert not asks.held_back("hospital", "k"), "there is nothing to hold back"
@@ -52,9 +52,9 @@ def test_an_answer_is_held_back_until_the_slot_of_its_question(tmp_path: Path) -
     state.close()
 
 
-def test_who_asked_long_ago_in_vain_keeps_nobody_waiting(tmp_path: Path) -> None:
+def test_who_asked_long_ago_in_vain_keeps_nobody_waiting(open_state: OpenState, tmp_path: Path) -> None:
     now, history = [1000.0], History()
-    state = State(tmp_path / "service.db", lambda: now[0])
+    state = open_state(tmp_path / "service.db", lambda: now[0])
     asks = Asks(state, {"hospital": history}, list, 0.25)  # type: ignore[dict-item]
     asks.note("ben", "hospital", "k", {}, state.exactly())
     now[0] = 9000.0
@@ -65,9 +65,11 @@ def test_who_asked_long_ago_in_vain_keeps_nobody_waiting(tmp_path: Path) -> None
     state.close()
 
 
-def test_a_question_that_is_asked_again_before_its_answer_came_anew(tmp_path: Path) -> None:
+def test_a_question_that_is_asked_again_before_its_answer_came_anew(
+    open_state: OpenState, tmp_path: Path
+) -> None:
     now, history = [1000.0], History()
-    state = State(tmp_path / "service.db", lambda: now[0])
+    state = open_state(tmp_path / "service.db", lambda: now[0])
     asks = Asks(state, {"hospital": history}, list, 0.25)  # type: ignore[dict-item]
     asks.note("ana", "hospital", "k", {}, state.exactly())
     now[0] = 2000.0

@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Head
 from discreet.server.records.audit import Line, followed, next_line, start, verify_export
-from discreet.server.records.state import State
+from tests.server.conftest import OpenState
 from tests.servers import connect
 
 
@@ -31,8 +31,8 @@ def tampered(place: str, statement: str) -> None:
 
 
 @pytest.fixture
-def place(kept: str) -> str:
-    state = State(kept)
+def place(open_state: OpenState, kept: str) -> str:
+    state = open_state(kept)
     for at in range(5):
         state.note("stella", "token made", str(at))
     assert state.verify() == state.head()
@@ -57,21 +57,21 @@ def place(kept: str) -> str:
         ("UPDATE head SET number = 9", 6),
     ],
 )
-def test_a_change_is_found(place: str, statement: str, number: int) -> None:
+def test_a_change_is_found(open_state: OpenState, place: str, statement: str, number: int) -> None:
     tampered(place, statement)
-    state = State(place)
+    state = open_state(place)
     with pytest.raises(LedgerCorrupt, match=f"Line {number} of the audit log"):
         state.verify()
     state.close()
 
 
-def test_a_log_that_was_cut_with_its_head_is_found_by_a_noted_one(place: str) -> None:
-    state = State(place)
+def test_a_log_that_was_cut_with_its_head_is_found_by_a_noted_one(open_state: OpenState, place: str) -> None:
+    state = open_state(place)
     noted = state.head()
     fourth = state.audit(1, before=5)[0]
     state.close()
     tampered(place, "DELETE FROM audit WHERE number = 5")
-    state = State(place)
+    state = open_state(place)
     state.run("UPDATE head SET number = ?, hash = ?", fourth.head)
     assert state.verify() == fourth.head
     with pytest.raises(LedgerCorrupt, match="Line 5"):
@@ -94,7 +94,9 @@ def test_a_chain_is_followed_from_an_export_alone() -> None:
         list(followed(Head(0, "00"), lines))
 
 
-def test_the_lines_of_an_earlier_version_become_the_beginning_of_the_chain(tmp_path: Path) -> None:
+def test_the_lines_of_an_earlier_version_become_the_beginning_of_the_chain(
+    open_state: OpenState, tmp_path: Path
+) -> None:
     import sqlite3
     from contextlib import closing
 
@@ -112,7 +114,7 @@ def test_the_lines_of_an_earlier_version_become_the_beginning_of_the_chain(tmp_p
         file.execute(
             "INSERT INTO audit (number, made, who, action, about) VALUES (9, 6, 'ana', 'signed in', '')"
         )
-    state = State(place)
+    state = open_state(place)
     assert [(line.number, line.who) for line in state.audit(9)] == [(2, "ana"), (1, "stella")]
     assert state.verify().number == 2
     state.note("stella", "budget set")
@@ -120,8 +122,8 @@ def test_the_lines_of_an_earlier_version_become_the_beginning_of_the_chain(tmp_p
     state.close()
 
 
-def test_an_export_is_verified_by_itself(kept: str) -> None:
-    state = State(kept)
+def test_an_export_is_verified_by_itself(open_state: OpenState, kept: str) -> None:
+    state = open_state(kept)
     for at in range(4):
         state.note("stella", "token made", str(at))
     lines, head = list(state.export()), state.head()

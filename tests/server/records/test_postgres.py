@@ -7,12 +7,12 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.server.records.postgres import PostgresTables
-from discreet.server.records.state import State
+from tests.server.conftest import OpenState
 from tests.servers import connect, new_schema, postgres
 
 
-def test_the_audit_log_is_append_only() -> None:
-    state = State(new_schema())
+def test_the_audit_log_is_append_only(open_state: OpenState) -> None:
+    state = open_state(new_schema())
     state.note("ana", "signed in")
     for statement in ("DELETE FROM audit", "UPDATE audit SET who = 'ben'", "TRUNCATE audit"):
         with pytest.raises(psycopg.errors.IntegrityError, match="append-only"):
@@ -21,8 +21,8 @@ def test_the_audit_log_is_append_only() -> None:
     state.close()
 
 
-def test_a_connection_that_was_dropped_is_opened_again() -> None:
-    state = State(new_schema())
+def test_a_connection_that_was_dropped_is_opened_again(open_state: OpenState) -> None:
+    state = open_state(new_schema())
     tables = state._tables
     assert isinstance(tables, PostgresTables)
     for work in (lambda: state.note("ana", "signed in"), lambda: state.audit(1)):
@@ -34,7 +34,7 @@ def test_a_connection_that_was_dropped_is_opened_again() -> None:
     state.close()
 
 
-def test_a_server_that_is_not_there_is_an_error_of_ours() -> None:
+def test_a_server_that_is_not_there_is_an_error_of_ours(open_state: OpenState) -> None:
     with pytest.raises(LedgerError, match="cannot be reached") as caught:
-        State("postgresql://ana:hunter2@127.0.0.1:1/d")
+        open_state("postgresql://ana:hunter2@127.0.0.1:1/d")
     assert "hunter2" not in str(caught.value)

@@ -9,11 +9,11 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.server.records.sqlite import MIGRATIONS
-from discreet.server.records.state import State
+from tests.server.conftest import OpenState
 
 
-def test_the_audit_log_is_append_only(tmp_path: Path) -> None:
-    state = State(tmp_path / "service.db")
+def test_the_audit_log_is_append_only(open_state: OpenState, tmp_path: Path) -> None:
+    state = open_state(tmp_path / "service.db")
     state.note("ana", "signed in")
     for statement in ("DELETE FROM audit", "UPDATE audit SET who = 'ben'"):
         with pytest.raises(sqlite3.IntegrityError, match="append-only"):
@@ -21,31 +21,31 @@ def test_the_audit_log_is_append_only(tmp_path: Path) -> None:
     assert [line.who for line in state.audit(10)] == ["ana"]
 
 
-def test_nobody_else_may_read_it(tmp_path: Path) -> None:
-    State(tmp_path / "service.db").close()
+def test_nobody_else_may_read_it(open_state: OpenState, tmp_path: Path) -> None:
+    open_state(tmp_path / "service.db").close()
     assert (tmp_path / "service.db").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.parametrize("content", [b"not a database at all, but long enough to be taken for one" * 20])
-def test_another_file_is_refused(tmp_path: Path, content: bytes) -> None:
+def test_another_file_is_refused(open_state: OpenState, tmp_path: Path, content: bytes) -> None:
     (tmp_path / "service.db").write_bytes(content)
     with pytest.raises(LedgerError):
-        State(tmp_path / "service.db")
+        open_state(tmp_path / "service.db")
     with pytest.raises(LedgerError):
-        State(tmp_path / "missing" / "service.db")
+        open_state(tmp_path / "missing" / "service.db")
 
 
-def test_a_later_version_is_refused(tmp_path: Path) -> None:
-    state = State(tmp_path / "service.db")
+def test_a_later_version_is_refused(open_state: OpenState, tmp_path: Path) -> None:
+    state = open_state(tmp_path / "service.db")
     state.run("UPDATE service SET format = ?", (len(MIGRATIONS) + 1,))
     state.close()
     with pytest.raises(LedgerError):
-        State(tmp_path / "service.db")
+        open_state(tmp_path / "service.db")
 
 
-def test_a_full_disk_is_told_and_leaves_no_transaction_open(tmp_path: Path) -> None:
+def test_a_full_disk_is_told_and_leaves_no_transaction_open(open_state: OpenState, tmp_path: Path) -> None:
     """SQLite undoes a transaction by itself where the disk is full, so that there is none to be undone."""
-    state = State(tmp_path / "state.db")
+    state = open_state(tmp_path / "state.db")
     add = "INSERT INTO asks (name, dataset, key, body, made) VALUES (?, 'visits', 'k', ?, 1)"
     db = sqlite3.connect(tmp_path / "state.db")
     (pages,) = db.execute("PRAGMA page_count").fetchone()
@@ -59,8 +59,10 @@ def test_a_full_disk_is_told_and_leaves_no_transaction_open(tmp_path: Path) -> N
     state.close()
 
 
-def test_a_file_that_another_process_writes_to_is_busy_and_not_broken(tmp_path: Path) -> None:
-    state = State(tmp_path / "state.db")
+def test_a_file_that_another_process_writes_to_is_busy_and_not_broken(
+    open_state: OpenState, tmp_path: Path
+) -> None:
+    state = open_state(tmp_path / "state.db")
     state._tables.read("PRAGMA busy_timeout = 0", ())
     other = sqlite3.connect(tmp_path / "state.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

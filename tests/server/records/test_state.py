@@ -9,20 +9,21 @@ import pytest
 
 from discreet.ledger.group_commit import QueuedWork
 from discreet.server.records.state import State
+from tests.server.conftest import OpenState
 
 
-def test_it_is_kept(kept: str) -> None:
-    first = State(kept)
+def test_it_is_kept(open_state: OpenState, kept: str) -> None:
+    first = open_state(kept)
     first.note("ana", "signed in")
     first.close()
-    second = State(kept)
+    second = open_state(kept)
     assert [line.who for line in second.audit(10)] == ["ana"]
     assert second.audit(10, before=1) == []
     second.close()
 
 
-def test_a_transaction_that_fails_leaves_nothing(kept: str) -> None:
-    state = State(kept)
+def test_a_transaction_that_fails_leaves_nothing(open_state: OpenState, kept: str) -> None:
+    state = open_state(kept)
 
     def fails() -> None:
         with state.writing():
@@ -35,8 +36,8 @@ def test_a_transaction_that_fails_leaves_nothing(kept: str) -> None:
     state.close()
 
 
-def test_threads_and_processes_share_it(kept: str) -> None:
-    states = [State(kept) for _ in range(3)]
+def test_threads_and_processes_share_it(open_state: OpenState, kept: str) -> None:
+    states = [open_state(kept) for _ in range(3)]
 
     def write(state: State) -> None:
         for at in range(20):
@@ -81,18 +82,18 @@ def see_noted(state: State) -> None:
     assert state.verify().number == 15
 
 
-def test_those_who_write_together_lose_nothing(kept: str) -> None:
-    state = State(kept)
+def test_those_who_write_together_lose_nothing(open_state: OpenState, kept: str) -> None:
+    state = open_state(kept)
     see_noted(state)
     state.close()
 
 
 @pytest.mark.parametrize("fault", ["one is lost", "an error is everybody's"])
 def test_a_shared_commit_that_is_wrong_is_found(
-    kept: str, fault: str, monkeypatch: pytest.MonkeyPatch
+    open_state: OpenState, kept: str, fault: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The planted faults."""
-    state = State(kept)
+    state = open_state(kept)
     together = State._together
 
     def wrong(self: State, requests: Sequence[QueuedWork]) -> None:

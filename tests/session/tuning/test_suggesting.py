@@ -20,7 +20,7 @@ from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter
 from discreet.policy import Policy
 from discreet.session.tuning import suggesting
 from discreet.session.workloads import WorkloadSession
-from discreet.sql.plan.planner import Limits
+from discreet.sql.plan.limits import Limits
 
 UNITS = 4000
 ROWS = np.random.default_rng(1).integers(1, 9, UNITS)

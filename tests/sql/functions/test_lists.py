@@ -24,7 +24,8 @@ from discreet.sql.functions import TABLE
 from discreet.sql.functions.lists import LINES
 from discreet.sql.lower.capabilities import refused_there
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.planner import plan
 
 DEEP = 200_000
 BROKEN = [

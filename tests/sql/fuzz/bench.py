@@ -26,7 +26,8 @@ from discreet.sql.finish.postprocess import Answered, finish
 from discreet.sql.lower.sequence import run_all
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.lower.workloads import tables_of
-from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
+from discreet.sql.plan.limits import NO_LIMITS, Limits
+from discreet.sql.plan.planner import plan
 
 EPSILON = Fraction(100)
 SALT = 5

@@ -26,7 +26,8 @@ from discreet.sql.finish import blockwise
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.inspect.misleading import misled
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.planner import plan
 
 NO_GROUP = "can have rows here"
 REFUSALS: Counter[str] = Counter()

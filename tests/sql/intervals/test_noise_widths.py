@@ -19,8 +19,8 @@ from discreet.sql.intervals import noise_widths
 from discreet.sql.intervals.closed_form import redraw
 from discreet.sql.intervals.noise_widths import deviation, half_widths, single
 from discreet.sql.lower.uses import uses_of
+from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.planner import Limits
 
 RUNS = 3
 """Releases of 400 groups each, so 1,200 independent draws: at a coverage of 95 %, 91 to 99 % but for 1e-9."""

@@ -78,22 +78,14 @@ def test_duckdb_takes_all_contents() -> None:
 
 
 def test_postgres_compares_with_released_numbers() -> None:
-    url = servers.postgres()
-    servers.load(url, "sequence", {"stays": DATA})
-    with servers.connect(url) as connection:
-        connection.execute("SET search_path TO sequence")
-        with dp.protect(connection, policy=POLICY, ledger=":memory:") as session:
-            assert problems(session) == []
+    places = servers.load(servers.postgres(), "sequence", {"stays": DATA})
+    with dp.protect(places, policy=POLICY, ledger=":memory:") as session:
+        assert problems(session) == []
 
 
 def test_clickhouse_compares_with_released_numbers() -> None:
-    servers.load_clickhouse("sequence", {"stays": DATA})
-    database = servers.clickhouse()
-    database.query("USE sequence")
-    try:
+    with servers.within_clickhouse("sequence", {"stays": DATA}) as database:
         assert problems(dp.protect(database, policy=POLICY, ledger=":memory:")) == []
-    finally:
-        database.query("USE default")
 
 
 def test_spark_compares_with_released_numbers() -> None:

@@ -69,22 +69,14 @@ def test_duckdb_has_the_running_totals_of_the_rows() -> None:
 
 
 def test_postgres_has_the_same_running_totals_and_ranges() -> None:
-    url = servers.postgres()
-    servers.load(url, "running", {"stays": DATA})
-    with servers.connect(url) as connection:
-        connection.execute("SET search_path TO running")
-        with dp.protect(connection, policy=POLICY, ledger=":memory:") as session:
-            assert integers(session) == usual()
+    places = servers.load(servers.postgres(), "running", {"stays": DATA})
+    with dp.protect(places, policy=POLICY, ledger=":memory:") as session:
+        assert integers(session) == usual()
 
 
 def test_clickhouse_has_the_same_running_totals_and_ranges() -> None:
-    servers.load_clickhouse("running", {"stays": DATA})
-    database = servers.clickhouse()
-    database.query("USE running")
-    try:
+    with servers.within_clickhouse("running", {"stays": DATA}) as database:
         assert integers(dp.protect(database, policy=POLICY, ledger=":memory:")) == usual()
-    finally:
-        database.query("USE default")
 
 
 def test_spark_has_the_same_running_totals_and_ranges() -> None:

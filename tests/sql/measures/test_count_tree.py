@@ -9,16 +9,16 @@ import pytest
 
 from discreet.sql.measures import count_tree as ct
 
-SHAPES: list[ct.Shape] = [(1,), (5,), (4, 4), (3, 2, 4), (2, 3, 2, 3), (1, 7)]
+SHAPES: list[ct.TreeShape] = [(1,), (5,), (4, 4), (3, 2, 4), (2, 3, 2, 3), (1, 7)]
 
 
-def matrix(shape: ct.Shape) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+def matrix(shape: ct.TreeShape) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Which leaf is below which node."""
     return np.asarray(ct.nodes(np.eye(math.prod(shape)), shape), dtype=np.float64).T
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_every_row_is_on_one_node_of_each_level(shape: ct.Shape) -> None:
+def test_every_row_is_on_one_node_of_each_level(shape: ct.TreeShape) -> None:
     below = matrix(shape)
     assert below.shape == (ct.node_count(shape), math.prod(shape))
     for part in ct.levels_of(shape):
@@ -26,7 +26,7 @@ def test_every_row_is_on_one_node_of_each_level(shape: ct.Shape) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES)
-def test_the_fit_is_least_squares(shape: ct.Shape) -> None:
+def test_the_fit_is_least_squares(shape: ct.TreeShape) -> None:
     noisy = np.random.default_rng(1).normal(size=(3, 2, ct.node_count(shape)))
     solved = np.linalg.lstsq(matrix(shape), noisy.reshape(6, -1).T, rcond=None)[0].T
     np.testing.assert_allclose(ct.fit(noisy, shape).reshape(6, -1), solved, atol=1e-10)
@@ -34,7 +34,7 @@ def test_the_fit_is_least_squares(shape: ct.Shape) -> None:
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("q", [0.5, 0.1, 0.99])
-def test_the_noise_of_a_rank_is_that_of_its_weights(shape: ct.Shape, q: float) -> None:
+def test_the_noise_of_a_rank_is_that_of_its_weights(shape: ct.TreeShape, q: float) -> None:
     solve = np.linalg.pinv(matrix(shape))
     deviation, effective = ct.rank_noise(shape, q)
     leaf = np.arange(math.prod(shape))

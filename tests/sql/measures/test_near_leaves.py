@@ -90,22 +90,14 @@ def test_duckdb_counts_near_leaves(unit: str) -> None:
 
 
 def test_postgres_counts_near_leaves() -> None:
-    url = servers.postgres()
-    servers.load(url, "near_leaves", {"nights": DATA})
-    with servers.connect(url) as connection:
-        connection.execute("SET search_path TO near_leaves")
-        with dp.protect(connection, policy=POLICY, ledger=":memory:") as session:
-            assert problems(session) == []
+    places = servers.load(servers.postgres(), "near_leaves", {"nights": DATA})
+    with dp.protect(places, policy=POLICY, ledger=":memory:") as session:
+        assert problems(session) == []
 
 
 def test_clickhouse_counts_near_leaves() -> None:
-    servers.load_clickhouse("near_leaves", {"nights": DATA})
-    database = servers.clickhouse()
-    database.query("USE near_leaves")
-    try:
+    with servers.within_clickhouse("near_leaves", {"nights": DATA}) as database:
         assert problems(dp.protect(database, policy=POLICY, ledger=":memory:")) == []
-    finally:
-        database.query("USE default")
 
 
 def test_spark_counts_near_leaves() -> None:

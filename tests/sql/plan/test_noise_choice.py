@@ -25,8 +25,8 @@ from discreet.mechanisms import GaussianVector
 from discreet.release.gate import event_of
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan import noise_choice
+from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
-from discreet.sql.plan.planner import Limits
 
 DELTA = Fraction(1, 10**9)
 WARDS = 400

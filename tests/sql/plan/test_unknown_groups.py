@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import discreet as dp
-from discreet.sql.plan.planner import NO_LIMITS, Limits, plan
+from discreet.sql.plan.limits import NO_LIMITS, Limits
+from discreet.sql.plan.planner import plan
 from discreet.sql.plan.unknown_groups import once_each
 
 QUESTION = "SELECT code, COUNT(*) AS n FROM visits GROUP BY code"

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers import _missing
+from tests.servers import missing
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def _running(package: str, command: list[str], port: int) -> Iterator[None]:
     if program is None:
         if package in os.environ.get("DISCREET_UNAVAILABLE", "").split():
             pytest.skip(f"{package} cannot be installed here")
-        _missing(f"{package} is not installed")
+        missing(f"{package} is not installed")
         return
     with subprocess.Popen(
         [program, *command[1:]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL

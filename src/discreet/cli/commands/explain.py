@@ -9,14 +9,14 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Asked, Place
+from discreet.cli.place import Place, QuestionOptions
 from discreet.cli.progress import Progress
 from discreet.cli.statements import see_one
 
 
 @grouped
 def command(
-    asked: Asked,
+    asked: QuestionOptions,
     place: Place,
     epsilon: Annotated[
         str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")

@@ -9,6 +9,7 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Place
+from discreet.quoting import quote
 
 
 @grouped
@@ -34,7 +35,7 @@ def command(
     from discreet.cli.output import cells, print_table
     from discreet.release.documents import dump, rows
 
-    asked = "SHOW TABLES" if name is None else 'DESCRIBE "{}"'.format(name.replace('"', '""'))
+    asked = "SHOW TABLES" if name is None else f"DESCRIBE {quote(name)}"
     with place.open(describe=True) as session:
         release = session.sql(asked)
     if as_json:

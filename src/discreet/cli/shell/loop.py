@@ -9,6 +9,7 @@ from discreet.cli import failure
 from discreet.dbapi.binding import tokens
 from discreet.dbapi.statements import Ask, Setting, Settings, read, split
 from discreet.errors import DiscreetError, InvalidParameter
+from discreet.quoting import quote
 from discreet.rational import show
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ class Loop:
     def _describe(self, name: str) -> None:
         if not name:
             return self._tables("")
-        self._say(repr(self._session.sql('DESCRIBE "{}"'.format(name.strip('"').replace('"', '""')))))
+        bare = name.strip('"')
+        self._say(repr(self._session.sql(f"DESCRIBE {quote(bare)}")))
         return None
 
     def _card(self, _: str) -> None:

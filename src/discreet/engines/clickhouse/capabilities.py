@@ -17,6 +17,7 @@ from discreet.engines.capabilities import (
     unsigned,
 )
 from discreet.engines.schema import Type
+from discreet.quoting import quote_for_clickhouse
 
 _INTEGER, _DOUBLE = "CAST({0} AS Int64)", "CAST({0} AS Float64)"
 # A String may hold any bytes. Bytes that are no text have no meaning as one.
@@ -51,5 +52,5 @@ CAPABILITIES = Capabilities(
     # Its time zones end before the year 9999, and of two moments that a clock shows it takes another one.
     lacks=NESTED | BESIDE | {"in_zone"},
     exact=frozenset(_EXACT.split()),
-    spelling=Spelling("`", (("\\", "\\\\"), ("`", "\\`")), "CAST({0} AS Nullable(String))"),
+    spelling=Spelling(quote_for_clickhouse, "CAST({0} AS Nullable(String))"),
 )

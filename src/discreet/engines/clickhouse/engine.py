@@ -22,10 +22,11 @@ from discreet.engines.clickhouse.capabilities import CAPABILITIES
 from discreet.engines.clickhouse.line import Line, dial
 from discreet.engines.clickhouse.lists import listed
 from discreet.engines.clickhouse.settings import CLAUSE
-from discreet.engines.clickhouse.tables import Table, find, literal, quote
+from discreet.engines.clickhouse.tables import Table, find, literal
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import SourceError
+from discreet.quoting import quote_for_clickhouse as quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
-from discreet.engines.clickhouse.tables import literal, quote
+from discreet.engines.clickhouse.tables import literal
+from discreet.quoting import quote_for_clickhouse as quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -13,6 +13,7 @@ from discreet.engines.identity import Identity, hidden
 from discreet.engines.schema import TableSchema
 from discreet.engines.twins import see_no_twin_tables
 from discreet.errors import SourceError
+from discreet.quoting import quote_for_clickhouse as quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,16 +36,6 @@ class Table:
     schema: TableSchema
     database: str
     name: str
-
-
-def quote(name: str) -> str:
-    r"""A quoted identifier.
-
-    Example:
-        >>> print(quote("a`b"))
-        `a\`b`
-    """
-    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
 def literal(text: str) -> str:

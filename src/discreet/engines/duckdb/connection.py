@@ -40,16 +40,6 @@ _CLOSED = {
 }
 
 
-def quote(name: str) -> str:
-    """Write an identifier so that DuckDB reads it unchanged.
-
-    Example:
-        >>> quote('a "b" c')
-        '"a ""b"" c"'
-    """
-    return '"' + name.replace('"', '""') + '"'
-
-
 def literal(text: str) -> str:
     """Write a string literal.
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
-from discreet.engines.duckdb.connection import connect, for_few_rows, quote, rows_at_once, seal
+from discreet.engines.duckdb.connection import connect, for_few_rows, rows_at_once, seal
 from discreet.engines.duckdb.lanes import Lane, Lanes, cursors, taken
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
-from discreet.engines.duckdb.shape import Shape, shape_of
+from discreet.engines.duckdb.shape import QueryShape, shape_of
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.small import Small, few
 from discreet.engines.duckdb.sources.attach import attach
@@ -35,6 +35,7 @@ from discreet.engines.folders import Folder
 from discreet.engines.schema import TableSchema, Type
 from discreet.engines.twins import see_no_twin_tables
 from discreet.errors import EngineError, SourceError
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import duckdb
@@ -94,7 +95,7 @@ class DuckDBEngine:
         )
         self._files: Final = {table.lower(): (quote(table), one.parquet) for table, one in origins.items()}
         self._shapes: Final = {name: columns_of(connection, sql) for name, (sql, _) in self._files.items()}
-        self._probed: dict[Shape, str] = {}
+        self._probed: dict[QueryShape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
         second = partial(Small, versions=self._versions, folder=os.path.dirname(folder))
         self._small: Final = None if in_memory or not folder else second(connection)

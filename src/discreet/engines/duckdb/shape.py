@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Shape: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
+QueryShape: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, str], ...]]
 
 _LITERAL: Final = re.compile(
     r"""CAST\(-?[0-9]{1,18}\ AS\ (?P<whole>BIGINT)\)
@@ -72,7 +72,7 @@ def _taken_apart(sql: str) -> Literals:
     return Literals((*pieces, sql[start:]), tuple(types), tuple(values))
 
 
-def shape_of(sql: str, tables: Mapping[str, pa.Table]) -> Shape:
+def shape_of(sql: str, tables: Mapping[str, pa.Table]) -> QueryShape:
     """The shape of a query over some tables: its text without those literals, and the types of the tables beside it.
 
     Example:

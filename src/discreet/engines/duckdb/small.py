@@ -14,13 +14,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from discreet.engines.duckdb.connection import connect, for_few_rows, quote, seal
+from discreet.engines.duckdb.connection import connect, for_few_rows, seal
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import run_quietly
 from discreet.engines.duckdb.shape import LONGEST, literals_of
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.views import columns_of
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.capabilities import CAPABILITIES
-from discreet.engines.duckdb.connection import quote
 from discreet.engines.identity import Identity, NoIdentity, collated, hidden
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import duckdb

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 from discreet.engines.capabilities import Physical
 from discreet.engines.duckdb.capabilities import CAPABILITIES
-from discreet.engines.duckdb.connection import quote
 from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.units import collations, identity_of
 from discreet.engines.paths import with_fields
 from discreet.engines.schema import ColumnSchema, TableSchema, Type
 from discreet.errors import SourceError
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import duckdb

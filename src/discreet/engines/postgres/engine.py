@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.capabilities import Spelling
-from discreet.engines.duckdb.connection import quote
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_clash
 from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.line import Line
@@ -32,6 +31,7 @@ from discreet.engines.postgres.values import (
 )
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import EngineError, SourceError
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import psycopg

@@ -8,12 +8,12 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from discreet.engines.duckdb.connection import quote
 from discreet.engines.paths import with_fields
 from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.units import identity_of
 from discreet.engines.schema import ColumnSchema, TableSchema
 from discreet.errors import SourceError
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import psycopg

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from discreet.engines.duckdb.connection import quote
 from discreet.engines.identity import Identity, NoIdentity, collated, hidden
 from discreet.engines.postgres.capabilities import CAPABILITIES
+from discreet.quoting import quote
 
 
 def identity_of(

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet import far
-from discreet.engines.duckdb.connection import quote
 from discreet.engines.engine import no_integers
 from discreet.engines.schema import Type
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import pyarrow as pa

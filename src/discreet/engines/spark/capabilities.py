@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from discreet.engines.capabilities import NESTED, Capabilities, Physical, Spelling, listed, opaque, signed
 from discreet.engines.schema import Type
+from discreet.quoting import quote_for_spark
 
 # Under another collation two texts may be equal, and one row would match two keys and count twice.
 _TEXT = "CAST({0} AS STRING) COLLATE UTF8_BINARY"
@@ -29,7 +30,7 @@ CAPABILITIES = Capabilities(
     dialect="spark", types=TYPES, by_code_point=frozenset({"", "utf8_binary"}),
     # Java tries such a pattern in time and stack that grow with the text, until it fails.
     # It replaces all places, never the first alone.
-    spelling=Spelling("`", (("`", "``"),), "CAST({0} AS STRING)", large=True),
+    spelling=Spelling(quote_for_spark, "CAST({0} AS STRING)", large=True),
     lacks=NESTED | frozenset({"regexp_replace", *(f"{name} of a repeated group" for name in (
         "regexp_matches", "regexp_extract", "regexp_replace_all"))}),
 )  # fmt: skip

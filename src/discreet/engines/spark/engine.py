@@ -28,6 +28,7 @@ from discreet.engines.spark.rounds import settled
 from discreet.engines.spark.units import identity_of
 from discreet.engines.twins import see_no_twin_tables, see_no_twins
 from discreet.errors import SourceError
+from discreet.quoting import quote_for_spark as quote
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -129,13 +130,13 @@ class SparkEngine:
             provide(session, sql)
             groups = session.sql(sql)
             *names, count = groups.columns
-            order = ", ".join(map(_quote, names))
+            order = ", ".join(map(quote, names))
             numbered = groups.selectExpr("*", f"row_number() OVER (ORDER BY {order}) - 1 AS __row").persist()
             try:
-                counts = numbered.selectExpr(_quote(count), "__row").toArrow().sort_by("__row")
+                counts = numbered.selectExpr(quote(count), "__row").toArrow().sort_by("__row")
                 chosen = choose(counts.column(0).to_numpy()).tolist()
                 wanted = session.createDataFrame(pa.table({"__row": pa.array(chosen, pa.int64())}))
-                found = numbered.join(wanted, "__row").select("__row", *map(_quote, names)).toArrow()
+                found = numbered.join(wanted, "__row").select("__row", *map(quote, names)).toArrow()
             finally:
                 numbered.unpersist()
             at = {row: place for place, row in enumerate(found.column("__row").to_pylist())}
@@ -153,8 +154,8 @@ class SparkEngine:
         found = next((schema for name, schema in self._schema.items() if name.lower() == table.lower()), None)
         if found is None:
             raise no_table(table)
-        shown = [_quote(n) for n, c in found.items() if not c.within and (columns is None or n in columns)]
-        return _naive(self._run(f"SELECT {', '.join(shown)} FROM {_quote(table)}", NO_TABLES))
+        shown = [quote(n) for n, c in found.items() if not c.within and (columns is None or n in columns)]
+        return _naive(self._run(f"SELECT {', '.join(shown)} FROM {quote(table)}", NO_TABLES))
 
     def settled(
         self, state: str, start: str, step: str, left: str, tables: Mapping[str, pa.Table] = NO_TABLES
@@ -279,19 +280,13 @@ def _plain(table: pa.Table) -> pa.Table:
 def _as_instants(frame: Any) -> Any:
     """Every time stamp as an instant in UTC."""
     shown = [
-        f"CAST({_quote(name)} AS TIMESTAMP) AS {_quote(name)}"
-        if kind.startswith("timestamp")
-        else _quote(name)
+        f"CAST({quote(name)} AS TIMESTAMP) AS {quote(name)}" if kind.startswith("timestamp") else quote(name)
         for name, kind in frame.dtypes
     ]
     return frame.selectExpr(*shown)
 
 
 # Opening ---------------------------------------------------------------------------------------------------
-
-
-def _quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _session(source: object) -> Any:
@@ -370,15 +365,15 @@ def _forget(session: Any, view: str) -> None:
 def _show(frame: Any, name: str) -> TableSchema:
     """Make the view that queries see of a table, and return its schema."""
     shown, fields = [], {}
-    stored = [(one.name, _quote(one.name), one.dataType) for one in frame.schema.fields]
-    columns = with_fields(stored, _inside, lambda struct, own: f"{struct}.{_quote(own)}")
+    stored = [(one.name, quote(one.name), one.dataType) for one in frame.schema.fields]
+    columns = with_fields(stored, _inside, lambda struct, own: f"{struct}.{quote(own)}")
     names = [name for name, *_ in columns]
     for column, sql, kind, within in columns:
         read, field = _column(column, sql, kind.simpleString())
-        shown.append(f"{read} AS {_quote(column)}")
+        shown.append(f"{read} AS {quote(column)}")
         identity, own, called = identity_of(column, kind.simpleString(), names, sql)
         fields[column] = replace(field, identity=identity, within=within)
-        shown += [f"{own} AS {_quote(called)}"] if own else []
+        shown += [f"{own} AS {quote(called)}"] if own else []
     frame.selectExpr(*shown).createOrReplaceTempView(name)
     return MappingProxyType(fields)
 

@@ -15,12 +15,13 @@ import numpy as np
 
 from discreet.errors import InvalidParameter
 from discreet.learning.centred import Centred
-from discreet.learning.linear import PCA, LinearRegression, LogisticRegression
 from discreet.learning.models.bayes import GaussianNB
+from discreet.learning.models.linear import PCA, LinearRegression, LogisticRegression
 from discreet.learning.models.releasing import wide
 from discreet.learning.statistics import Floats, read_bounds
+from discreet.quoting import quote
 from discreet.session.session import Session
-from discreet.sql.expressions.dialect import quoted_name, quoted_text
+from discreet.sql.expressions.dialect import quoted_text
 
 Model = TypeVar("Model", bound="LinearRegression | LogisticRegression | PCA | GaussianNB")
 
@@ -86,7 +87,7 @@ def fit_table(
         model._from_moments(moments)
     else:
         second = literal(model.classes[1])
-        chosen = f"CASE WHEN {quoted_name(str(target))} = {second} THEN 1.0 ELSE -1.0 END"
+        chosen = f"CASE WHEN {quote(str(target))} = {second} THEN 1.0 ELSE -1.0 END"
         model._from_moments(_moments(session, table, [*columns, chosen], model.epsilon))
     model.n_features_in_ = len(features)
     return model
@@ -96,7 +97,7 @@ def moved_sql(name: str, ends: Floats) -> str:
     """A column between -1 and 1 by its bounds, in SQL."""
     least, most = (repr(float(end)) for end in ends)
     middle, half = repr(float(ends.mean())), repr(float(ends[1] - ends[0]) / 2)
-    column = f"CAST({quoted_name(name)} AS DOUBLE)"
+    column = f"CAST({quote(name)} AS DOUBLE)"
     return f"((LEAST(GREATEST(COALESCE({column}, {middle}), {least}), {most}) - {middle}) / {half})"
 
 
@@ -123,7 +124,7 @@ def _moments(session: Session, table: str, columns: Sequence[str], epsilon: Any)
     for at, (a, b) in enumerate(zip(first[1:], second[1:], strict=True), 1):
         product = every[b] if a == 0 else f"{every[a]} * {every[b]}"
         sums.append(f"SUM({product}) AS m{at}")
-    answer = session.sql(f"SELECT {', '.join(sums)} FROM {quoted_name(table)}", epsilon=epsilon)
+    answer = session.sql(f"SELECT {', '.join(sums)} FROM {quote(table)}", epsilon=epsilon)
     row = answer.to_pandas().iloc[0]
     matrix = np.zeros((len(every), len(every)))
     matrix[first, second] = matrix[second, first] = [float(row[f"m{at}"]) for at in range(len(sums))]
@@ -144,9 +145,9 @@ def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[st
     listed = ", ".join(named)
     sums = [f"SUM({one}) AS s{at}" for at, one in enumerate(columns)]
     sums += [f"SUM({one} * {one}) AS q{at}" for at, one in enumerate(columns)]
-    label = quoted_name(target)
+    label = quote(target)
     answer = session.sql(
-        f"SELECT {label} AS label, COUNT(*) AS n, {', '.join(sums)} FROM {quoted_name(table)} "
+        f"SELECT {label} AS label, COUNT(*) AS n, {', '.join(sums)} FROM {quote(table)} "
         f"WHERE {label} IN ({listed}) GROUP BY {label}",
         epsilon=model.epsilon,
     )

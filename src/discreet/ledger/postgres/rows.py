@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry
-from discreet.ledger.rows import ADD_ENTRY, ADD_POSTING, Result, TableRows, entry_row, posting_rows
+from discreet.ledger.rows import ADD_ENTRY, ADD_POSTING, Cursor, TableRows, entry_row, posting_rows
 from discreet.ledger.store import pieces
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class PostgresRows(TableRows):
         self._connection = connection
         self.added: Entry | None = None
 
-    def execute(self, sql: str, values: Sequence[object] = ()) -> Result:
+    def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
         """Run a statement; a value stands for each question mark."""
         return self._connection.execute(sql.replace("?", "%s"), values)
 

@@ -10,7 +10,7 @@ from typing import BinaryIO
 from discreet.errors import LedgerCorrupt
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry
-from discreet.ledger.rows import ADD_POSTING, ENTRY, Result, TableRows, entry_row, posting_rows
+from discreet.ledger.rows import ADD_POSTING, ENTRY, Cursor, TableRows, entry_row, posting_rows
 from discreet.ledger.store import PIECE, pieces
 
 _ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}, answer) VALUES ({'?, ' * len(ENTRY)}?)"
@@ -26,7 +26,7 @@ class SqlRows(TableRows):
         super().__init__(known, look, same=same)
         self._connection = connection
 
-    def execute(self, sql: str, values: Sequence[object] = ()) -> Result:
+    def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
         """Run a statement; a value stands for each question mark."""
         return self._connection.execute(sql, values)
 

@@ -15,9 +15,8 @@ from typing import Final
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
-from discreet.mechanisms.numeric.smoothness import smooth_sensitivity
+from discreet.mechanisms.numeric.smoothness import SmoothNoise, smooth_sensitivity
 from discreet.mechanisms.parameters import read_confidence, read_count
-from discreet.mechanisms.selection.ladder import Climbed
 from discreet.noise.digits import enclose_exp
 from discreet.noise.large.cauchy import rounded_cauchy
 from discreet.rational import Number, epsilon_of
@@ -27,7 +26,7 @@ _FINEST: Final = Fraction(1, 100)
 
 
 @dataclass(frozen=True)
-class SmoothCauchy(PureLoss):
+class SmoothCauchy(SmoothNoise, PureLoss):
     """Release an integer with noise that fits its smooth sensitivity.
 
     Privacy: one call of `release` is epsilon-differentially private (pure) if between neighbouring data sets the width
@@ -73,22 +72,17 @@ class SmoothCauchy(PureLoss):
         """The smooth sensitivity S."""
         return smooth_sensitivity(self.rung, width, self._shrink)
 
+    def scale(self, width: int) -> Fraction:
+        """The scale of the noise where this is the width: six times the smooth sensitivity by epsilon."""
+        return 6 * self.sensitivity(width) / self.epsilon
+
     @property
     def _shrink(self) -> Fraction:
         return Fraction(enclose_exp(self.epsilon / 6, _BITS)[1], 1 << _BITS)
 
-    def release(self, exact: Climbed) -> int:
-        """Return the value with noise: an int from 0 to `most`.
-
-        Raises:
-            InvalidParameter: it was given something else than `Climbed`.
-            EntropyError: the operating system gave no randomness.
-        """
-        if not isinstance(exact, Climbed):
-            raise InvalidParameter("Smooth noise needs a value and a width.", "Give Climbed(value, width).")
-        size = self.sensitivity(exact.width)
-        noise = rounded_cauchy(6 * size / self.epsilon) if size else 0
-        return min(self.most, max(0, exact.value + noise))
+    @staticmethod
+    def _noise(scale: Fraction) -> int:
+        return rounded_cauchy(scale)
 
     def half_width(self, confidence: Number = 0.95, width: int = 0) -> int:
         """The least m with P(|noise| <= m) >= confidence where this is the width, rounded up.
@@ -97,9 +91,5 @@ class SmoothCauchy(PureLoss):
             InvalidParameter: a confidence not strictly between 0 and 1.
         """
         level = float(read_confidence(confidence))
-        scale = float(6 * self.sensitivity(width) / self.epsilon)
+        scale = float(self.scale(width))
         return min(self.most, math.ceil(scale * math.tan(math.pi * level / 2) - 1e-9))
-
-    def half_width_up_to(self, width: int, confidence: Number = 0.95) -> int:
-        """The same for all widths up to this one: it rises with the width."""
-        return self.half_width(confidence, max(0, width))

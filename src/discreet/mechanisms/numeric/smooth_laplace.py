@@ -34,9 +34,8 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.numeric.laplace import least_half_width
-from discreet.mechanisms.numeric.smoothness import smooth_sensitivity
+from discreet.mechanisms.numeric.smoothness import SmoothNoise, smooth_sensitivity
 from discreet.mechanisms.parameters import read_confidence, read_count
-from discreet.mechanisms.selection.ladder import Climbed
 from discreet.noise.digits import enclose_exp
 from discreet.noise.large.laplace import large_laplace
 from discreet.rational import Number, decimal, epsilon_of
@@ -53,7 +52,7 @@ MOST_STEPS: Final = 1 << 14
 
 
 @dataclass(frozen=True)
-class SmoothLaplace:
+class SmoothLaplace(SmoothNoise):
     """Release an integer with Laplace noise that fits its smooth sensitivity.
 
     Privacy: one call of `release` is (epsilon, delta)-differentially private if between neighbouring data sets the
@@ -135,18 +134,9 @@ class SmoothLaplace:
         size = smooth_sensitivity(self.rung, width, q)
         return Fraction(math.ceil(_GRID * size / self.shift + q / (1 - q)), _GRID) if size else Fraction(0)
 
-    def release(self, exact: Climbed) -> int:
-        """Return the value with noise: an int from 0 to `most`.
-
-        Raises:
-            InvalidParameter: it was given something else than `Climbed`.
-            EntropyError: the operating system gave no randomness.
-        """
-        if not isinstance(exact, Climbed):
-            raise InvalidParameter("Smooth noise needs a value and a width.", "Give Climbed(value, width).")
-        scale = self.scale(exact.width)
-        noise = large_laplace(scale) if scale else 0
-        return min(self.most, max(0, exact.value + noise))
+    @staticmethod
+    def _noise(scale: Fraction) -> int:
+        return large_laplace(scale)
 
     def half_width(self, confidence: Number = 0.95, width: int = 0) -> int:
         """The least m with P(|noise| <= m) >= confidence where this is the width.
@@ -156,10 +146,6 @@ class SmoothLaplace:
         """
         level, scale = read_confidence(confidence), self.scale(width)
         return min(self.most, least_half_width(scale, 1, level)) if scale else 0
-
-    def half_width_up_to(self, width: int, confidence: Number = 0.95) -> int:
-        """The same for all widths up to this one: it rises with the width."""
-        return self.half_width(confidence, max(0, width))
 
 
 def _kept(steps: int) -> Fraction:

@@ -30,7 +30,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.planning.ranges.families import Family, counted, number, sums
+from discreet.planning.ranges.families import RangeFamily, counted, number, sums
 from discreet.planning.saturating import saturated
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-UNITS = 128
+WHOLE_WEIGHT = 128
 """S: the weights of a value add up to so many units."""
 BLOCK = 512
 """How many values have their weights worked out at a time."""
@@ -57,7 +57,7 @@ class Weighted:
     @property
     def units(self) -> int:
         """S."""
-        return UNITS
+        return WHOLE_WEIGHT
 
     @cached_property
     def hats(self) -> Integers:
@@ -111,7 +111,7 @@ class Weighted:
         once = (own * (self.own / self.units) + more @ hats) * inverse
         return np.asarray(once - (((once @ hats.T) @ kernel) @ hats) * inverse)
 
-    def variance(self, family: Family, every: int = 1) -> float:
+    def variance(self, family: RangeFamily, every: int = 1) -> float:
         """The mean variance of the sums of a family, for noise of scale one at the whole epsilon.
 
         Args:
@@ -200,7 +200,7 @@ def single(size: int) -> Factors:
     return Factors(size, ())
 
 
-def error(factors: Factors, families: Sequence[Family], every: int = 1) -> float:
+def error(factors: Factors, families: Sequence[RangeFamily], every: int = 1) -> float:
     """The geometric mean of the standard deviations of some families of sums."""
     logs = [math.log(max(factors.variance(one, every), 1e-300)) for one in families]
     return math.exp(sum(logs) / len(logs) / 2)

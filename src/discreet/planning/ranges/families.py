@@ -63,18 +63,18 @@ class Ranges:
         return "ranges"
 
 
-Family: TypeAlias = "Frame | Ranges"
+RangeFamily: TypeAlias = "Frame | Ranges"
 EACH, RUNNING = Frame(0, 0), Frame(None, 0)
 
 
-def sums(table: Floats, family: Family, every: int = 1) -> Floats:
+def sums(table: Floats, family: RangeFamily, every: int = 1) -> Floats:
     """The sums of a family, or each n-th of them: float64 (values, …) -> (sums, …)."""
     first, last = (ends[::every] for ends in family.ends(len(table)))
     total = np.concatenate([np.zeros((1, *table.shape[1:])), np.cumsum(table, axis=0)])
     return np.asarray(total[last] - total[first])
 
 
-def counted(family: Family, size: int, every: int = 1) -> Floats:
+def counted(family: RangeFamily, size: int, every: int = 1) -> Floats:
     """In how many of the sums each value is: float64 (size,)."""
     first, last = (ends[::every] for ends in family.ends(size))
     steps = np.zeros(size + 1)
@@ -83,6 +83,6 @@ def counted(family: Family, size: int, every: int = 1) -> Floats:
     return np.asarray(np.cumsum(steps)[:size])
 
 
-def number(family: Family, size: int, every: int = 1) -> int:
+def number(family: RangeFamily, size: int, every: int = 1) -> int:
     """How many sums there are."""
     return len(family.ends(size)[0][::every])

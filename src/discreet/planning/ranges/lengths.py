@@ -29,7 +29,7 @@ import numpy as np
 
 from discreet.imports import one_thread
 from discreet.planning.ranges.factors import Weighted
-from discreet.planning.ranges.families import Family, counted, sums
+from discreet.planning.ranges.families import RangeFamily, counted, sums
 from discreet.planning.saturating import saturated
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-UNITS = 512
+UNIT_LENGTH = 512
 """A column of length one has this length."""
 MOST_VALUES = 512
 """With more values the matrix would take long to find."""
@@ -69,7 +69,7 @@ class Lengths(Weighted):
     @property
     def units(self) -> int:
         """The length of a column of length one."""
-        return UNITS
+        return UNIT_LENGTH
 
     @property
     def known_as(self) -> object:
@@ -88,7 +88,7 @@ class Lengths(Weighted):
 
     @cached_property
     def _inverse(self) -> Floats:
-        return np.asarray(np.linalg.inv(self.rows / UNITS), np.float64)
+        return np.asarray(np.linalg.inv(self.rows / UNIT_LENGTH), np.float64)
 
     def measured(self, values: Integers) -> Integers:
         """Bx, which saturates at +-2^62: int64 (…, values) -> (…, nodes)."""
@@ -96,9 +96,9 @@ class Lengths(Weighted):
 
     def estimate(self, noisy: Floats) -> Floats:
         """The values from noisy integers in units: float64 (…, nodes) -> (…, values)."""
-        return np.asarray(noisy @ self._inverse.T / UNITS)
+        return np.asarray(noisy @ self._inverse.T / UNIT_LENGTH)
 
-    def variance(self, family: Family, every: int = 1) -> float:
+    def variance(self, family: RangeFamily, every: int = 1) -> float:
         """The mean variance of the sums of a family, for noise of variance two in units."""
         return 2 * float(np.mean(np.sum(sums(self._inverse, family, every) ** 2, axis=1)))
 
@@ -121,7 +121,7 @@ class Lengths(Weighted):
 
 
 @lru_cache(maxsize=32)
-def for_families(size: int, families: tuple[Family, ...]) -> Lengths | None:
+def for_families(size: int, families: tuple[RangeFamily, ...]) -> Lengths | None:
     """The matrix with the least geometric mean of the errors of some families; None for too many values.
 
     Example:
@@ -148,7 +148,7 @@ def for_tables(size: int, tables: tuple[tuple[tuple[int, ...], ...], ...]) -> Le
     return _best(grams)
 
 
-def _gram(size: int, family: Family) -> Floats:
+def _gram(size: int, family: RangeFamily) -> Floats:
     """W'W of the sums of a family, over their number."""
     first, last = family.ends(size)
     wanted = (np.arange(size) >= first[:, np.newaxis]) & (np.arange(size) < last[:, np.newaxis])
@@ -165,7 +165,7 @@ def _best(grams: Sequence[Floats]) -> Lengths:
             inverse = np.linalg.inv(square)
             weights = [1 / max(1e-300, float(np.sum(gram * inverse))) for gram in grams]
         root = np.linalg.cholesky(square).T
-        return Lengths(np.rint(root * UNITS).astype(np.int64))
+        return Lengths(np.rint(root * UNIT_LENGTH).astype(np.int64))
 
 
 def _of_gram(gram: Floats) -> Floats:

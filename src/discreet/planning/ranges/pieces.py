@@ -21,7 +21,7 @@ import numpy as np
 
 from discreet.imports import one_thread
 from discreet.planning.ranges.descent import least
-from discreet.planning.ranges.factors import UNITS, Weighted
+from discreet.planning.ranges.factors import WHOLE_WEIGHT, Weighted
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Pieces(Weighted):
     @property
     def units(self) -> int:
         """S."""
-        return UNITS if self.rows else 1
+        return WHOLE_WEIGHT if self.rows else 1
 
     @cached_property
     def hats(self) -> Integers:
@@ -172,8 +172,8 @@ def _hats(size: int, many: int) -> Floats:
 def _whole(rows: Floats) -> Pieces:
     """The matrix [1; T] with columns of one sum, in whole units, without rows of nothing; no piece is left without."""
     shares = np.concatenate([np.ones((1, rows.shape[1])), rows])
-    units = np.rint(shares / shares.sum(axis=0) * UNITS).astype(np.int64)[1:]
-    over = units.sum(axis=0) - (UNITS - 1)
+    units = np.rint(shares / shares.sum(axis=0) * WHOLE_WEIGHT).astype(np.int64)[1:]
+    over = units.sum(axis=0) - (WHOLE_WEIGHT - 1)
     for piece in np.flatnonzero(over > 0).tolist():
         units[int(np.argmax(units[:, piece])), piece] -= int(over[piece])
     kept = sorted((tuple(row) for row in units.clip(0).tolist() if any(row)), reverse=True)

@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 
 from discreet.imports import one_thread
-from discreet.planning.ranges.factors import UNITS, Factors, error, single
-from discreet.planning.ranges.families import Family, Frame
+from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors, error, single
+from discreet.planning.ranges.families import Frame, RangeFamily
 
 LEAST, MOST = 8, 4096
 """So many values may be summed in this way; fewer gain nothing, more would take long to plan."""
@@ -31,7 +31,7 @@ TRIED = 160
 
 
 @lru_cache(maxsize=256)
-def factors(size: int, families: tuple[Family, ...]) -> Factors | None:
+def factors(size: int, families: tuple[RangeFamily, ...]) -> Factors | None:
     """The best matrix found; None where single values are as good.
 
     Args:
@@ -54,7 +54,7 @@ def factors(size: int, families: tuple[Family, ...]) -> Factors | None:
 
 
 class _Search:
-    def __init__(self, size: int, families: tuple[Family, ...]) -> None:
+    def __init__(self, size: int, families: tuple[RangeFamily, ...]) -> None:
         self.size, self.families = size, families
         self.every = max(1, size // SAMPLED)
         self.fade = _fade(families)
@@ -65,7 +65,9 @@ class _Search:
         if one not in self.known:
             weight = sum(weight for _, weight in one.levels)
             hats = sum(self.size / apart for apart, _ in one.levels)
-            sound = weight < UNITS and hats <= MOST_HATS and all(w > 0 and a > 1 for a, w in one.levels)
+            sound = (
+                weight < WHOLE_WEIGHT and hats <= MOST_HATS and all(w > 0 and a > 1 for a, w in one.levels)
+            )
             self.known[one] = error(one, self.families, self.every) if sound else np.inf
         return self.known[one]
 
@@ -85,7 +87,7 @@ class _Search:
         widths = [
             max(2, round(self.size / 3 / WIDTHS**k)) for k in range(12) if self.size / 3 / WIDTHS**k >= 1.5
         ]
-        weight = UNITS // (levels + 1)
+        weight = WHOLE_WEIGHT // (levels + 1)
         if levels <= 2:
             for chosen in itertools.combinations(reversed(widths), levels):
                 yield Factors(self.size, tuple((width, weight) for width in chosen), self.fade)
@@ -118,7 +120,7 @@ class _Search:
                 yield Factors(one.size, tuple(sorted(levels)), one.fade)
 
 
-def _fade(families: tuple[Family, ...]) -> int:
+def _fade(families: tuple[RangeFamily, ...]) -> int:
     """The end where a value counts in few of the sums: 1 the last values, -1 the first, 0 none."""
     frames = [one for one in families if isinstance(one, Frame)]
     forward = any(one.before is None and one.after is not None for one in frames)

@@ -26,7 +26,7 @@ from discreet.server.bodies import (
 from discreet.server.people import Caller
 from discreet.server.service import Service, shown
 from discreet.session.analyst import AnalystSession
-from discreet.session.question import Question as Asked
+from discreet.session.question import Question as SessionQuestion
 
 if TYPE_CHECKING:
     import numpy as np
@@ -211,7 +211,7 @@ async def integers(name: str, body: Question, caller: Asker, service: Here) -> R
     )
 
 
-def _given(session: AnalystSession, asked: Asked) -> NDArray[np.int64]:
+def _given(session: AnalystSession, asked: SessionQuestion) -> NDArray[np.int64]:
     """The noisy integers of a question that was charged just now."""
     try:
         return given(session, asked)
@@ -221,7 +221,7 @@ def _given(session: AnalystSession, asked: Asked) -> NDArray[np.int64]:
     raise error
 
 
-def asked_of(body: Question) -> Asked:
+def asked_of(body: Question) -> SessionQuestion:
     """A question of a federation.
 
     Raises:
@@ -230,7 +230,7 @@ def asked_of(body: Question) -> Asked:
     if body.epsilon is None:
         raise InvalidParameter("The question has no epsilon.", "Give one.")
     asked = body.asked()
-    return Asked.read(asked.pop("query"), **asked)
+    return SessionQuestion.read(asked.pop("query"), **asked)
 
 
 @router.post(

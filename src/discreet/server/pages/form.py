@@ -13,8 +13,9 @@ from sqlglot.tokens import Tokenizer
 
 from discreet.dbapi.words import quoted
 from discreet.errors import InvalidParameter
+from discreet.quoting import quote
 from discreet.rational import exact
-from discreet.sql.expressions.dialect import quoted_name, quoted_text
+from discreet.sql.expressions.dialect import quoted_text
 
 MEASURES = {
     "units": ("How many", "COUNT(DISTINCT {})", "n"),
@@ -193,4 +194,4 @@ def _value(text: str, kind: str, column: str) -> str:
 
 def _name(name: str) -> str:
     """A name as SQL takes it, in quotes where it means something else."""
-    return quoted_name(name) if name.upper() in RESERVED else quoted(name)
+    return quote(name) if name.upper() in RESERVED else quoted(name)

@@ -78,7 +78,7 @@ def _read(queries: Queries, identity: str, number: int) -> list[Source]:
 
 
 @dataclass(frozen=True)
-class Known:
+class RecalledQuestion:
     """A question and the earlier answers that it may be made of.
 
     Attributes:
@@ -133,7 +133,7 @@ def _of(found: object) -> NoisyIntegers:
     return found
 
 
-def known_of(queries: Queries, question: Question, earlier: Recall | None = None) -> Known | None:
+def known_of(queries: Queries, question: Question, earlier: Recall | None = None) -> RecalledQuestion | None:
     """The earlier answers that a question may be made of; None where there are none, or it is not of that kind."""
     plan = queries.planned(question)
     if queries.remembered is None or not recallable(plan):
@@ -141,7 +141,7 @@ def known_of(queries: Queries, question: Question, earlier: Recall | None = None
     found = recall(queries, queries.remembered) if earlier is None else earlier
     (release,) = plan.releases
     ways = found.known(release, mixes(plan.post))
-    return Known(question, plan, found, ways) if any(ways) else None
+    return RecalledQuestion(question, plan, found, ways) if any(ways) else None
 
 
 def errors_of(queries: Queries, plan: QueryPlan, question: Question, group_rows: int) -> dict[str, float]:
@@ -155,7 +155,7 @@ def least(
     within: Mapping[str, Number],
     group_rows: int,
     reuse: bool = True,
-) -> tuple[Fraction, Known | None]:
+) -> tuple[Fraction, RecalledQuestion | None]:
     """The least epsilon for an answer that is exact enough beside the earlier ones; 0 where these are enough.
 
     Raises:
@@ -189,7 +189,7 @@ def _unasked(queries: Queries, question: Question) -> Question:
     return question
 
 
-def as_exact(queries: Queries, question: Question) -> tuple[Fraction, Known | None]:
+def as_exact(queries: Queries, question: Question) -> tuple[Fraction, RecalledQuestion | None]:
     """The epsilon for an answer as exact as that of the question makes it by itself; 0 where earlier ones are that."""
     known = known_of(queries, question)
     if known is None or not (missing := known.missing()):
@@ -258,7 +258,11 @@ def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]
 
 
 def _answer(
-    queries: Queries, question: Question, cost: Fraction, known: Known | None, say: Callable[[str], None]
+    queries: Queries,
+    question: Question,
+    cost: Fraction,
+    known: RecalledQuestion | None,
+    say: Callable[[str], None],
 ) -> Release:
     if known is None:
         asked = question.at(cost)
@@ -266,17 +270,17 @@ def _answer(
     return measured(queries, known, say) if cost else free(queries, known)
 
 
-def _fewer(found: Known, known: Known) -> bool:
+def _fewer(found: RecalledQuestion, known: RecalledQuestion) -> bool:
     """Whether less is known of a question at another epsilon, at which its integers lie on another grid."""
     return [len(own) for own in found.ways] < [len(own) for own in known.ways]
 
 
-def _told(answer: Release, known: Known) -> Release:
+def _told(answer: Release, known: RecalledQuestion) -> Release:
     """An answer with the numbers of the earlier questions, and the warning that belongs to them."""
     return replace(answer, known_from=known.numbers, notes=(*answer.notes, CHOSEN))
 
 
-def free(queries: Queries, known: Known) -> Release:
+def free(queries: Queries, known: RecalledQuestion) -> Release:
     """The answer from earlier ones, which costs nothing."""
     plan = known.shown()
     queries.rehearse(plan)
@@ -285,7 +289,7 @@ def free(queries: Queries, known: Known) -> Release:
     return _told(made, known)
 
 
-def measured(queries: Queries, known: Known, say: Callable[[str], None]) -> Release:
+def measured(queries: Queries, known: RecalledQuestion, say: Callable[[str], None]) -> Release:
     """The answer from earlier ones and one more measurement, for the epsilon of the question."""
     from discreet.sql.finish.serialisation import pack, unpack
 

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from discreet.errors import InvalidParameter
-from discreet.graphs import HERE, Asked, Shape, plan, see_vertices, ways
+from discreet.graphs import HERE, GraphFacts, GraphQuestion, plan, see_vertices, ways
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.policy import Budget
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from discreet.graphs import Answering
     from discreet.release.answer import Release
 
-UNITS = ("edge", "vertex")
+PRIVACY_UNITS = ("edge", "vertex")
 MOST_VERTICES = 1 << 64
 """The errors of counts among more of them, as of 8-stars, leave the range of floats."""
 
@@ -60,7 +60,7 @@ class GraphSession:
         ledger: the ledger, for `entries()` and `verify()`.
     """
 
-    def __init__(self, source: GraphSource, ledger: Ledger, budget: Budget | Loss, shape: Shape) -> None:
+    def __init__(self, source: GraphSource, ledger: Ledger, budget: Budget | Loss, shape: GraphFacts) -> None:
         self._source, self._shape = source, shape
         self._limit = Loss(budget.epsilon, budget.delta)
         guarantee = Guarantee(
@@ -150,7 +150,7 @@ class GraphSession:
             read_count(width, "width", "Give a whole number.", 0)
         if max_degree is not None:
             read_count(max_degree, "max_degree", "Give a whole number.")
-        return ways(Asked(count, loss, may_spend, level, width, max_degree or 0, method), self._shape)
+        return ways(GraphQuestion(count, loss, may_spend, level, width, max_degree or 0, method), self._shape)
 
     def close(self) -> None:
         """Release the data and the ledger."""
@@ -212,7 +212,7 @@ def graph(
     from discreet.graphs.sparse import scipy_sparse
 
     scipy_sparse()
-    if privacy_unit not in UNITS:
+    if privacy_unit not in PRIVACY_UNITS:
         raise InvalidParameter(
             f"The privacy unit {privacy_unit} is none of a graph.", "Write edge or vertex."
         )
@@ -242,4 +242,4 @@ def graph(
         opened.close()
         raise
     many = max(size, opened.size or 0) if closed else size
-    return GraphSession(opened, book, limit, Shape(many, closed, privacy_unit, max_degree or 0))
+    return GraphSession(opened, book, limit, GraphFacts(many, closed, privacy_unit, max_degree or 0))

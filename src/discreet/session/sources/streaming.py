@@ -17,7 +17,7 @@ from discreet.release.bill import Bill, billed
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, account_of
 from discreet.session.sources.ledger_place import beside_policy
-from discreet.streams import Asked, Stream, open_stream, time_of
+from discreet.streams import Stream, StreamQuestion, open_stream, time_of
 from discreet.streams import declared as of_policy
 
 
@@ -82,7 +82,7 @@ def stream(
     if begin is None:
         raise InvalidParameter("start is no time.", 'Write "2026-01-01" or "2026-01-01T06:00Z".')
     declared = Policy.from_toml(path)
-    asked = Asked(
+    asked = StreamQuestion(
         time, begin, every, periods, epsilon_of(epsilon), decimal(delta, "delta"), name, by, count, tuple(sums),
         tuple(means), window, method,
     )  # fmt: skip

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.engines.schema import Type
 from discreet.errors import InvalidParameter
 from discreet.escaping import name as one_line
+from discreet.quoting import quote
 from discreet.rational import decimal
 from discreet.sql.algebra.keys import Key
-from discreet.sql.expressions.dialect import quoted_name
 from discreet.synthetic.axes import Axis
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _planned(
     """The reason why a column is left out, or the column."""
     if table.unit is not None and column.name == table.unit.name:
         return "it names the privacy unit", None
-    span, quoted = column.scan.span, quoted_name(column.name)
+    span, quoted = column.scan.span, quote(column.name)
     if column.type is Type.OTHER or span.items is not None:
         return "its type has no classes", None
     whole = column.type is Type.INTEGER and span.lo is not None and span.hi is not None
@@ -118,7 +118,7 @@ def _planned(
     if span.domain is not None or few:
         if span.domain is not None and len(span.domain) > MOST_VALUES:
             return f"it has more than {MOST_VALUES:,} keys", None
-        alone = plan(f"SELECT {quoted}, COUNT(*) AS n FROM {quoted_name(table.name)} GROUP BY 1")
+        alone = plan(f"SELECT {quoted}, COUNT(*) AS n FROM {quote(table.name)} GROUP BY 1")
         key = alone.keys[0]
         values = tuple(value for value in key.values if value is not None)
         axis = Axis(column.name, column.type, values=values, nullable=span.nullable)
@@ -133,7 +133,7 @@ def _planned(
     ]
     last = f"WHEN {quoted} IS NOT NULL THEN {axis.classes - 1}"
     case = f"CASE {' '.join([*conditions, last])} ELSE {axis.classes} END"
-    alone = plan(f"SELECT {case} AS c, COUNT(*) AS n FROM {quoted_name(table.name)} GROUP BY 1")
+    alone = plan(f"SELECT {case} AS c, COUNT(*) AS n FROM {quote(table.name)} GROUP BY 1")
     # All places are listed, in order, whichever of them the planner found that a CASE can say.
     return "", Planning(axis, replace(alone.keys[0], values=tuple(range(axis.size))), alone)
 

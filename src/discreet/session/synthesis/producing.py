@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from discreet.session.synthesis.columns import Planning
     from discreet.sql.algebra.catalog import PrivateTable
     from discreet.sql.plan.plan import PlannedRelease
-    from discreet.synthetic.adaptive import Workload
+    from discreet.synthetic.adaptive import MarginalWorkload
     from discreet.synthetic.inference import Model
 
 MOST: Final = 1 << 62
@@ -75,7 +75,7 @@ class Synthesis:
         return tuple(one.axis.size for one in self.columns)
 
     @property
-    def workload(self) -> Workload:
+    def workload(self) -> MarginalWorkload:
         """The marginals that matter and that a model can hold."""
         return workload_of(self.sizes, self.weights)
 
@@ -198,7 +198,7 @@ class _Kept:
     seed: int
 
     @classmethod
-    def of(cls, found: Found, model: Model, workload: Workload, concentrated: bool) -> _Kept:
+    def of(cls, found: Found, model: Model, workload: MarginalWorkload, concentrated: bool) -> _Kept:
         errors = tuple(errors_of(found, model, workload, concentrated))
         return cls(found.measured, errors, secrets.randbits(64))
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.escaping import name as one_line
+from discreet.quoting import quote
 from discreet.rational import Number
 from discreet.release import gate
 from discreet.session.asking import asked
@@ -17,7 +18,6 @@ from discreet.session.synthesis.columns import planned_columns
 from discreet.session.synthesis.producing import Synthesis
 from discreet.session.waiting.progress_line import shown_progress
 from discreet.session.workloads import WorkloadSession
-from discreet.sql.expressions.dialect import quoted_name
 
 if TYPE_CHECKING:
     from discreet.sql.algebra.catalog import PrivateTable
@@ -113,7 +113,7 @@ class SyntheticSession(WorkloadSession):
         found, left_out = planned_columns(table, columns, _mapping(bins), planned)
         weights = _weights([one.axis for one in found], degree, workload)
         # Without groups nothing but max_rows caps the rows of a unit.
-        cap = planned(f"SELECT COUNT(*) AS n FROM {quoted_name(table.name)}").parts[0].cap
+        cap = planned(f"SELECT COUNT(*) AS n FROM {quote(table.name)}").parts[0].cap
         return Synthesis(self._queries, table, cap, found, weights, left_out, rows)
 
     def _private(self, like: object) -> PrivateTable:

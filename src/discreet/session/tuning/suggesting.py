@@ -22,6 +22,7 @@ from discreet.engines.schema import Type
 from discreet.errors import InvalidParameter
 from discreet.escaping import name as one_line
 from discreet.policy import Policy
+from discreet.quoting import quote
 from discreet.rational import Number, show
 from discreet.session.asking import asked
 from discreet.session.parameters import GROUP_ROWS
@@ -29,7 +30,6 @@ from discreet.session.previewing import preview
 from discreet.session.question import Question
 from discreet.session.synthesis.synthesizing import SyntheticSession
 from discreet.session.workloads import Answers
-from discreet.sql.expressions.dialect import quoted_name
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
@@ -174,7 +174,7 @@ class SuggestingSession(SyntheticSession):
         unit = found.own_unit and found.columns[found.own_unit].name
         if unit:
             asked_for["max_rows"] = _sizes(found.name, unit, "COUNT(*)")
-        asked_for |= {f"max_groups of {name}": _sizes(found.name, unit, f"COUNT(DISTINCT {quoted_name(name)})")
+        asked_for |= {f"max_groups of {name}": _sizes(found.name, unit, f"COUNT(DISTINCT {quote(name)})")
                       for name in counted}  # fmt: skip
         if not asked_for:
             raise InvalidParameter("There is nothing to estimate in this table.", "Name columns of numbers.")
@@ -231,18 +231,18 @@ def _plain(errors: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, flo
 
 def _values(table: str, column: str) -> str:
     """The question for the number of values in each interval."""
-    x = quoted_name(column)
+    x = quote(column)
     cases = " ".join(f"WHEN {x} <= {edge!r} THEN {at}" for at, edge in enumerate(EDGES))
     place = f"CASE WHEN {x} IS NULL THEN NULL {cases} ELSE {len(EDGES)} END"
-    return f"SELECT {place} AS place, COUNT(*) AS n FROM {quoted_name(table)} GROUP BY place"
+    return f"SELECT {place} AS place, COUNT(*) AS n FROM {quote(table)} GROUP BY place"
 
 
 def _sizes(table: str, unit: str, size: str) -> str:
     """The question for the number of units of each size."""
     cases = " ".join(f"WHEN size <= {most} THEN {at}" for at, most in enumerate(CAPS))
-    own = quoted_name(unit)
+    own = quote(unit)
     return (f"SELECT CASE {cases} ELSE {len(CAPS)} END AS place, COUNT(*) AS n FROM (SELECT {own}, "
-            f"{size} AS size FROM {quoted_name(table)} GROUP BY {own}) AS units GROUP BY place")  # fmt: skip
+            f"{size} AS size FROM {quote(table)} GROUP BY {own}) AS units GROUP BY place")  # fmt: skip
 
 
 def _seen(answer: Release) -> dict[int, float]:

@@ -11,6 +11,7 @@ import datetime as dt
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from discreet.quoting import quote_for_clickhouse
 from discreet.sql.dialects import clickhouse_moments as moments
 from discreet.sql.expressions.dialect import WIDE, Dialect, RowSelection
 from discreet.sql.expressions.expression import Call, Literal
@@ -25,10 +26,6 @@ from discreet.sql.functions.portable import (
     format_template,
 )
 from discreet.sql.functions.shifts import NEAR
-
-
-def _quote(name: str) -> str:
-    return "`" + name.replace("\\", "\\\\").replace("`", "\\`") + "`"
 
 
 def _text(value: str) -> str:
@@ -309,7 +306,7 @@ def _of_units() -> dict[str, dict[str, str]]:
     """The functions of dates that there are for each unit of time."""
     month = _MONTH
     out: dict[str, dict[str, str]] = {}
-    for unit in cal.UNITS:
+    for unit in cal.DATE_PARTS:
         if unit in cal.MONTHS:
             n = cal.MONTHS[unit]
             months = [moments.month_of(moments.day(f"{{{index}}}")) for index in (0, 1)]
@@ -333,7 +330,7 @@ def _of_units() -> dict[str, dict[str, str]]:
 CLICKHOUSE = Dialect(
     name="clickhouse",
     parser="clickhouse",
-    quote=_quote,
+    quote=quote_for_clickhouse,
     text=_text,
     date=_date,
     moment=_moment,

@@ -269,7 +269,7 @@ def _of_units() -> dict[str, dict[str, str]]:
     """The functions of dates that there are for each unit of time."""
     x, y = _X, _Y
     out: dict[str, dict[str, str]] = {}
-    for unit in cal.UNITS:
+    for unit in cal.DATE_PARTS:
         truncated = {"millisecond": "milliseconds", "microsecond": "microseconds"}.get(unit, unit)
         if unit in cal.YEARS and unit != "year":
             out[f"date_trunc_{unit}"] = {"": _start_of_year(x, cal.YEARS[unit])}

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from discreet.quoting import quote_for_spark
 from discreet.sql.expressions.dialect import WIDE, Dialect
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions import calendar as cal
@@ -26,10 +27,6 @@ from discreet.sql.functions.shifts import NEAR
 
 _EXACT = "CAST('4503599627370496.0' AS DOUBLE)"  # 2^52: from here on every double is whole
 _HIGH, _LOW = "CAST('9223372036854775808.0' AS DOUBLE)", "CAST('-9223372036854775808.0' AS DOUBLE)"
-
-
-def _quote(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
 
 
 def _text(value: str) -> str:
@@ -174,7 +171,7 @@ _FUNCTIONS: Mapping[str, Mapping[str, str]] = {
 def _of_units() -> dict[str, dict[str, str]]:
     """The functions of dates that there are for each unit of time."""
     out: dict[str, dict[str, str]] = {}
-    for unit in cal.UNITS:
+    for unit in cal.DATE_PARTS:
         if unit in cal.YEARS and unit != "year":
             first = f"CAST(year({{0}}) DIV {cal.YEARS[unit]} * {cal.YEARS[unit]} - 2000 AS INT)"
             out[f"date_trunc_{unit}"] = {"": f"timestampadd(YEAR, {first}, TIMESTAMP '2000-01-01 00:00:00')"}
@@ -275,7 +272,7 @@ SPARK = Dialect(
     only="first({0})",
     name="spark",
     parser="spark",
-    quote=_quote,
+    quote=quote_for_spark,
     text=_text,
     types=MappingProxyType({"VARCHAR": "STRING", WIDE: "DECIMAL(38, 0)"}),
     divide="({0} DIV {1})",

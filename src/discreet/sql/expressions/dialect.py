@@ -15,6 +15,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
+from discreet import quoting
 from discreet.engines.schema import Type
 from discreet.sql.expressions.span import Value
 
@@ -42,11 +43,6 @@ def quoted_text(text: str) -> str:
     A NUL would end it early in some engines, so the binder refuses it before it gets here.
     """
     return "'" + text.replace("'", "''") + "'"
-
-
-def quoted_name(name: str) -> str:
-    """An identifier in standard SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _date(day: dt.date) -> str:
@@ -111,7 +107,7 @@ class Dialect:
 
     name: str = ""
     parser: str = ""
-    quote: Callable[[str], str] = quoted_name
+    quote: Callable[[str], str] = quoting.quote
     text: Callable[[str], str] = quoted_text
     date: Callable[[dt.date], str] = _date
     moment: Callable[[dt.datetime], str] = _moment

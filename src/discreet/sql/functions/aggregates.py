@@ -20,7 +20,7 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-Family: TypeAlias = Literal["rows", "units", "distinct", "distinct_sum", "sizes", "pairs", "tree"]
+MeasureFamily: TypeAlias = Literal["rows", "units", "distinct", "distinct_sum", "sizes", "pairs", "tree"]
 """Which integers: moments of the rows, counts of units, counts or sums of distinct values, counts of values with so
 many rows, moments of a pair, a tree of counts."""
 
@@ -68,7 +68,7 @@ class AggregateFunction:
     usages: tuple[str, ...]
     nodes: tuple[type[exp.Expr], ...]
     bounded: str
-    family: Family
+    family: MeasureFamily
     degrees: tuple[int, int]
     estimated: str
     relative: float
@@ -241,7 +241,7 @@ def is_quantile(quantity: str) -> bool:
     return quantity in EXTREME or quantity.startswith("quantile ")
 
 
-def family_of(quantity: str) -> Family:
+def family_of(quantity: str) -> MeasureFamily:
     """Which integers a quantity is estimated from."""
     if is_quantile(quantity):
         return "tree"

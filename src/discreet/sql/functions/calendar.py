@@ -13,7 +13,7 @@ CLOCK = {"day": DAY, "hour": 3600 * SECOND, "minute": 60 * SECOND, "second": SEC
 YEARS = {"year": 1, "decade": 10, "century": 100, "millennium": 1000}
 MONTHS = {"month": 1, "quarter": 3, **{name: 12 * years for name, years in YEARS.items()}}
 """The units of whole months."""
-UNITS = (*MONTHS, "week", *CLOCK)
+DATE_PARTS = (*MONTHS, "week", *CLOCK)
 FIRST, LAST = -719_162, 2_932_896
 """The days 0001-01-01 and 9999-12-31."""
 

@@ -128,7 +128,7 @@ def _complete(unit: str) -> Bounds:
     return bounds
 
 
-for _name in cal.UNITS:
+for _name in cal.DATE_PARTS:
     define(f"date_trunc_{_name}", f"date_trunc('{_name}', a)", "s", S, _floor_to(_name),
            f"date_trunc('{_name}', {{0}})", "weeks begin on Monday" if _name == "week" else "")  # fmt: skip
     _sql = f"date_diff('{_name}', {{0}}, {{1}})"
@@ -213,6 +213,6 @@ GUARDED = frozenset(
     {*DAY_PARTS, *CLOCK_PARTS, "epoch", "epoch_ms", "dayname", "monthname", "days_between", "last_day", "add_days",
      "sub_days", "bucket_of_months", "bucket_of_micros", "add_months", "add_micros", "add_length", "in_zone",
      "strftime", "to_timestamp", "to_text",
-     *(f"{verb}_{unit}" for verb in ("date_trunc", "date_diff", "date_sub") for unit in cal.UNITS)}
+     *(f"{verb}_{unit}" for verb in ("date_trunc", "date_diff", "date_sub") for unit in cal.DATE_PARTS)}
 )  # fmt: skip
 """The functions before which moments outside the years 1 to 9999 become NULL."""

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from discreet.engines.schema import Type
-from discreet.planning.ranges.factors import UNITS, Factors, single
+from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors, single
 from discreet.planning.ranges.families import EACH
 from discreet.planning.ranges.pieces import Pieces
 from discreet.rational import show, small
@@ -279,7 +279,7 @@ def _data(plan: QueryPlan, workload: Workload) -> Json:
     if workload.series is not None:
         factors = workload.series.factors
         levels: list[Json] = [
-            {"apart": apart, "weight": weight / UNITS}
+            {"apart": apart, "weight": weight / WHOLE_WEIGHT}
             for apart, weight in (factors.levels if isinstance(factors, Factors) else ())
         ]
         sums: list[Json] = [

@@ -80,7 +80,7 @@ def compile_part(
     """
     part = release.parts[number]
     # A plan is written to be recognised, to be probed and to be run; the salt stands only where units are kept.
-    known: dict[object, Compiled] = release.__dict__.setdefault("_compiled", {})
+    known: dict[object, Compiled] = release.memo.setdefault("compiled", {})
     key = (number, dialect, salt if part.rows.per_unit else None, portable, units, near)
     if key not in known:
 

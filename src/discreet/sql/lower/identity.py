@@ -89,7 +89,7 @@ def _pieces(release: PlannedRelease, dialect: Dialect) -> Iterator[bytes]:
 def _read_as(release: PlannedRelease, cells: int, dialect: Dialect) -> Iterable[bytes]:
     """How the integers are read, and their noise; written once for all literals that it does not depend on."""
     draft = unfilled(release)
-    known: dict[tuple[str, int], tuple[bytes, ...]] = draft.__dict__.setdefault("_read_as", {})
+    known: dict[tuple[str, int], tuple[bytes, ...]] = draft.memo.setdefault("read as", {})
     if (dialect.name, cells) not in known:
         try:
             known[dialect.name, cells] = tuple(_written_as(draft, cells, dialect))

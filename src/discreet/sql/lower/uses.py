@@ -48,12 +48,12 @@ def uses_of(releases: Iterable[PlannedRelease]) -> dict[str, Use]:
 def _uses(release: PlannedRelease) -> dict[str, Use]:
     """Those of one release; they are worked out once for all literals that they do not depend on."""
     draft = unfilled(release)
-    if "_uses" not in draft.__dict__:
+    if "uses" not in draft.memo:
         try:
-            draft.__dict__["_uses"] = _worked_out(draft)
+            draft.memo["uses"] = _worked_out(draft)
         except ValueNeededError:
             return _worked_out(release)
-    found: dict[str, Use] = draft.__dict__["_uses"]
+    found: dict[str, Use] = draft.memo["uses"]
     return found
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
 
-Shape: TypeAlias = Callable[[Sequence[AnyMeasure], "Integers", Sequence[int]], "Integers"]
+ShownCells: TypeAlias = Callable[[Sequence[AnyMeasure], "Integers", Sequence[int]], "Integers"]
 """Of measures, cells (series, cells, integers) and their binary places the cells that are shown."""
 
 
@@ -86,7 +86,7 @@ def summed(table: Integers, keys: Keys) -> Integers:
 
 
 def tables_of(
-    plan: QueryPlan, noisy: Sequence[NoisyIntegers], shape: Shape | None = None
+    plan: QueryPlan, noisy: Sequence[NoisyIntegers], shape: ShownCells | None = None
 ) -> list[NoisyIntegers]:
     """The noisy tables of a plan, from the noisy integers that were measured; tables that are given stay.
 
@@ -109,7 +109,7 @@ def _estimated(
     workload: Workload,
     known: Mapping[str, NoisyIntegers],
     tables: Sequence[PlannedRelease],
-    shape: Shape | None,
+    shape: ShownCells | None,
 ) -> dict[str, NoisyIntegers]:
     """The tables of a workload from its noisy marginals."""
     if workload.series is not None:
@@ -146,7 +146,7 @@ def _estimated(
 
 
 def _from_windows(
-    series: SeriesLaw, noisy: NoisyIntegers, table: PlannedRelease, shape: Shape | None = None
+    series: SeriesLaw, noisy: NoisyIntegers, table: PlannedRelease, shape: ShownCells | None = None
 ) -> NoisyIntegers:
     """The groups of a series from its noisy windows, in whole steps."""
     count = noisy.entries.shape[1]
@@ -165,7 +165,7 @@ def _from_windows(
 
 
 def _from_pieces(
-    parted: Parted, noisy: NoisyIntegers, tables: Sequence[PlannedRelease], shape: Shape | None
+    parted: Parted, noisy: NoisyIntegers, tables: Sequence[PlannedRelease], shape: ShownCells | None
 ) -> dict[str, NoisyIntegers]:
     """The tables of some questions from the noisy sums of their pieces, in whole steps."""
     matrix, measures = parted.matrix, tables[0].measures

@@ -27,19 +27,19 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
 
-Shape: TypeAlias = tuple[int, ...]
+TreeShape: TypeAlias = tuple[int, ...]
 """The number of children by level, from the top."""
 MOST_LEVELS = 5
 MOST_ASKED = 1024
 """Quantiles whose noise is kept: a statement may ask for 500, each several times."""
 
 
-def node_count(shape: Shape) -> int:
+def node_count(shape: TreeShape) -> int:
     """The number of nodes of a tree."""
     return sum(math.prod(shape[: level + 1]) for level in range(len(shape)))
 
 
-def levels_of(shape: Shape) -> list[slice]:
+def levels_of(shape: TreeShape) -> list[slice]:
     """Where the nodes of each level stand among all nodes, from the top."""
     out, start = [], 0
     for level in range(len(shape)):
@@ -50,13 +50,13 @@ def levels_of(shape: Shape) -> list[slice]:
 
 
 @lru_cache(maxsize=256)
-def shape_for(leaves: int) -> Shape:
+def shape_for(leaves: int) -> TreeShape:
     """The shape with room for some leaves whose ranks are the most exact.
 
     The noise on a node grows with the number of levels, as one row is counted on each; the number of nodes that a
     rank is added up from shrinks with it.
     """
-    best: tuple[float, Shape] | None = None
+    best: tuple[float, TreeShape] | None = None
     for levels in range(1, MOST_LEVELS + 1):
         branching = max(2, math.ceil(leaves ** (1 / levels) - 1e-9))
         below = branching ** (levels - 1)
@@ -69,7 +69,7 @@ def shape_for(leaves: int) -> Shape:
 
 
 @lru_cache(maxsize=MOST_ASKED)
-def rank_variance(shape: Shape, q: float = 0.5) -> float:
+def rank_variance(shape: TreeShape, q: float = 0.5) -> float:
     """The variance of the rank of a q-quantile, for noise of scale one per unit of sensitivity: in rows squared.
 
     The mean over all places that the quantile may have, as one row moves `len(shape)` nodes.
@@ -78,7 +78,7 @@ def rank_variance(shape: Shape, q: float = 0.5) -> float:
     return len(shape) ** 2 * float(np.mean(deviation**2))
 
 
-def nodes(leaves: NDArray[np.generic], shape: Shape) -> NDArray[np.generic]:
+def nodes(leaves: NDArray[np.generic], shape: TreeShape) -> NDArray[np.generic]:
     """All nodes from the leaves.
 
     Args:
@@ -95,7 +95,7 @@ def nodes(leaves: NDArray[np.generic], shape: Shape) -> NDArray[np.generic]:
     return np.concatenate(levels, axis=-1)
 
 
-def fit(noisy: Floats, shape: Shape) -> Floats:
+def fit(noisy: Floats, shape: TreeShape) -> Floats:
     """The leaves by least squares from all noisy nodes.
 
     Args:
@@ -123,7 +123,7 @@ def fit(noisy: Floats, shape: Shape) -> Floats:
 
 
 @lru_cache(maxsize=MOST_ASKED)
-def rank_noise(shape: Shape, q: float) -> tuple[Floats, Floats]:
+def rank_noise(shape: TreeShape, q: float) -> tuple[Floats, Floats]:
     """The noise of S_j = (1 - q) (rows below boundary j) - q (rows above) after the fit, for every boundary j.
 
     S_j is a weighted sum of the Laplace variables of all nodes. With w the vector (1 - q, ..., 1 - q, -q, ..., -q)
@@ -182,7 +182,7 @@ def below(leaves: Floats) -> Floats:
 
 
 @lru_cache(maxsize=2)
-def noise_below(shape: Shape, draws: int) -> tuple[Floats, Floats]:
+def noise_below(shape: TreeShape, draws: int) -> tuple[Floats, Floats]:
     """Noise on the rows below each boundary after the fit, which is linear, for noise of scale one on the nodes.
 
     This simulates; it protects nothing. The draws are always the same.
@@ -196,5 +196,5 @@ def noise_below(shape: Shape, draws: int) -> tuple[Floats, Floats]:
     return noise, largest + largest[-1]
 
 
-__all__ = ["Shape", "below", "fit", "increasing", "levels_of", "node_count", "nodes", "noise_below", "rank_noise",
-           "rank_variance", "shape_for"]  # fmt: skip
+__all__ = ["TreeShape", "below", "fit", "increasing", "levels_of", "node_count", "nodes", "noise_below",
+           "rank_noise", "rank_variance", "shape_for"]  # fmt: skip

@@ -12,24 +12,22 @@ The q-quantile lies where S_j = (1 - q) (rows below boundary j) - q (rows above)
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.mechanisms.laplace_sum import half_width
-from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.measures import count_tree as ct
+from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.measure import Grid
-from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql, roundest
+from discreet.sql.measures.tree_leaves import leaf_grid, roundest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -55,7 +53,7 @@ def quantile_of(quantity: str) -> Fraction:
 
 
 @dataclass(frozen=True, slots=True)
-class QuantileTree:
+class QuantileTree(LeafCounts):
     """Counts of the values of an expression, on all nodes of a tree over its range.
 
     Attributes:
@@ -67,11 +65,8 @@ class QuantileTree:
 
     argument: Expression
     grid: Grid
-    shape: ct.Shape
+    shape: ct.TreeShape
     part: int = 0
-
-    degree = 0
-    with_null = False
 
     @property
     def entries(self) -> int:
@@ -94,45 +89,6 @@ class QuantileTree:
         """The name of the measure, for people."""
         depth = len(self.shape)
         return f"counts on a tree of {self.grid.levels:,} leaves and {depth} level{'s' * (depth > 1)}"
-
-    @property
-    def arguments(self) -> tuple[Expression, ...]:
-        """Columns that a row must carry."""
-        return (self.argument,)
-
-    @property
-    def whole(self) -> bool:
-        """Whether the argument is an integer."""
-        return self.argument.type is Type.INTEGER
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The least and the greatest integer that a row carries: its leaf."""
-        return 0, self.grid.levels - 1
-
-    def plain(self, quantity: str) -> bool:
-        """No quantile is exactly one of the integers."""
-        return False
-
-    def over(self, rename: Callable[[Expression], Expression]) -> QuantileTree:
-        """The same measure, reading its argument elsewhere."""
-        return dataclasses.replace(self, argument=rename(self.argument))
-
-    def reading(self, rename: Callable[[Expression], Expression]) -> QuantileTree:
-        """The same measure, reading its argument where it was computed already."""
-        return self.over(rename)
-
-    def weights(self, quantity: str) -> Floats | None:
-        """No quantile is linear in the entries."""
-        return None
-
-    def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
-        """Name and SQL of the column that a row must carry: its leaf."""
-        return [(name, leaf_sql(self.argument, self.grid, dialect))]
-
-    def group_items(self, name: str, dialect: Dialect) -> list[str]:
-        """The exact integers of one group and leaf in SQL."""
-        return ["COUNT(*)"]
 
     def from_leaves(self, cells: int, cell: Integers, leaf: Integers, count: Integers) -> Integers:
         """All nodes of all groups, from the counts of the engine.

@@ -10,16 +10,14 @@ MIN and MAX are the 1 % and the 99 % quantile, as in `quantile_tree`.
 
 from __future__ import annotations
 
-import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.engines.schema import Type
 from discreet.mechanisms.ranks.leaf_measure import MOST_LEAVES, LeafMeasure
 from discreet.mechanisms.ranks.quantile import share
 from discreet.mechanisms.ranks.quantile_order import deviations
@@ -30,11 +28,11 @@ from discreet.mechanisms.ranks.quantiles_with_ends import (
     QuantilesWithEnds,
     stretch,
 )
-from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression
+from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.measure import Grid
 from discreet.sql.measures.quantile_tree import quantile_of
-from discreet.sql.measures.tree_leaves import leaf_grid, leaf_sql, roundest
+from discreet.sql.measures.tree_leaves import leaf_grid, roundest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -49,7 +47,7 @@ TINY = Fraction(1, 1 << 40)
 
 
 @dataclass(frozen=True, slots=True)
-class Ranks:
+class Ranks(LeafCounts):
     """Leaves chosen by rank.
 
     Attributes:
@@ -66,8 +64,6 @@ class Ranks:
     part: int = 0
     ends: bool = True
 
-    degree = 0
-    with_null = False
     row_sensitivity = 1
     """By how much one row moves the counts of its group: it counts in one leaf."""
     replacing_sensitivity = 2
@@ -91,45 +87,6 @@ class Ranks:
         if not self.ends:
             return f"{said}without {'an interval' if many == 1 else 'intervals'}"
         return f"{said}with the ends of {'its' if many == 1 else 'their'} interval{'s' * (many > 1)}"
-
-    @property
-    def arguments(self) -> tuple[Expression, ...]:
-        """Columns that a row must carry."""
-        return (self.argument,)
-
-    @property
-    def whole(self) -> bool:
-        """Whether the argument is an integer."""
-        return self.argument.type is Type.INTEGER
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The least and the greatest integer that a row carries: its leaf."""
-        return 0, self.grid.levels - 1
-
-    def plain(self, quantity: str) -> bool:
-        """No quantile is exactly one of the integers."""
-        return False
-
-    def over(self, rename: Callable[[Expression], Expression]) -> Ranks:
-        """The same measure, reading its argument elsewhere."""
-        return dataclasses.replace(self, argument=rename(self.argument))
-
-    def reading(self, rename: Callable[[Expression], Expression]) -> Ranks:
-        """The same measure, reading its argument where it was computed already."""
-        return self.over(rename)
-
-    def weights(self, quantity: str) -> Floats | None:
-        """No quantile is linear in the entries."""
-        return None
-
-    def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
-        """Name and SQL of the column that a row must carry: its leaf."""
-        return [(name, leaf_sql(self.argument, self.grid, dialect))]
-
-    def group_items(self, name: str, dialect: Dialect) -> list[str]:
-        """The exact integers of one group and leaf in SQL."""
-        return ["COUNT(*)"]
 
     def mechanism(
         self, epsilon: Fraction, rows: int, neighbours: Neighbours, groups: int

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlglot import exp
 
@@ -164,6 +164,11 @@ class PlannedRelease:
     times: int = 1
     length: int = 1
     people: ByClass | None = None
+
+    @cached_property
+    def memo(self) -> dict[str, Any]:
+        """Things that others have worked out of this release; a release that is made of it begins anew."""
+        return {}
 
     @cached_property
     def entries(self) -> tuple[slice, ...]:
@@ -336,6 +341,11 @@ class QueryPlan:
                 for t in tables
             )
         return replace(self, releases=tables, shaping=how)
+
+    @cached_property
+    def memo(self) -> dict[str, Any]:
+        """Things that others have worked out of this plan."""
+        return {}
 
     @cached_property
     def whole(self) -> QueryPlan:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import TypeAlias
@@ -12,22 +11,17 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from discreet.errors import InvalidParameter
-from discreet.release.noisy_schema import aggregate_name, key_name
-from discreet.sql.algebra import relation as rel
+from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
-from discreet.sql.algebra.lineage import read
-from discreet.sql.algebra.multiplicity import most_groups
-from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.release_scope import UnplannedRelease
-from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.functions import call
 from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.drafts.draft import Planned, planned_once
-from discreet.sql.plan.measure_choice import BY_LEAF, MeasureChoice
+from discreet.sql.plan.limits import NO_LIMITS, Limits, measured_rows, with_row_limits
+from discreet.sql.plan.measure_choice import BY_LEAF
 from discreet.sql.plan.noise_choice import with_gaussian
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.reading import Reading, Readings, ReadingWay, read_statement, with_limits
+from discreet.sql.plan.reading import Reading, Readings, ReadingWay, read_statement
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
@@ -37,26 +31,8 @@ from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.plan.workloads.windows import families_of
 from discreet.sql.syntax.nodes import shown_as
 
-
-@dataclass(frozen=True)
-class Limits:
-    """How much of one unit counts in this question; None leaves it to the policy.
-
-    Attributes:
-        max_rows: rows of a unit that are kept.
-        max_groups: groups of a unit in which it is counted by COUNT(DISTINCT unit); with a limit of rows in one group,
-            times that as many rows are kept, if that is less.
-        max_rows_per_group: rows of a unit that are kept in one group.
-    """
-
-    max_rows: int | None = None
-    max_groups: int | None = None
-    max_rows_per_group: int | None = None
-
-
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
 """By output column, how many times the share of epsilon that it would have otherwise."""
-NO_LIMITS = Limits()
 
 
 def plan(
@@ -93,7 +69,7 @@ def plan(
     """
     readings = Readings() if known is None else known
     canonical, plain = readings.reading(text, catalog, ReadingWay(delta > 0, intervals))
-    reading = _with_limits(plain, limits)
+    reading = with_row_limits(plain, limits)
 
     def planned(reading: Reading) -> Planned:
         weights = [list(one) for one in reading.weights]
@@ -144,7 +120,7 @@ def plan_together(
         canonical, one = read_statement(
             text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Readings()
         )
-        found.append((canonical, _with_limits(one, limits)))
+        found.append((canonical, with_row_limits(one, limits)))
         unplanned += found[-1][1].releases
     chosen = [one for _, reading in found for one in reading.chosen]
     weights = [weight for _, reading in found for weight in reading.weights]
@@ -255,7 +231,7 @@ def _release(
     measures: list[AnyMeasure] = []
     shares = tuple(of_sets[at] for at in chosen.sets)  # the counts that find groups may come behind
     for choice, share in zip(chosen.choices, shares, strict=True):
-        part = _part(release, choice, limits)
+        part = measured_rows(release, choice, limits)
         at = next((at for at, one in shared.items() if one == part), len(parts))
         if choice.counts in BY_LEAF or at == len(parts):
             at = len(parts)
@@ -273,7 +249,7 @@ def _release(
     if release.unknown:
         answers = answering(chosen.choices, release.keys, release.rows.per_unit)
         share = of_sets[-1] if answers is None else shares[answers]
-        discovery = Discovery(_part(release, FINDING, limits), share, delta, answers)
+        discovery = Discovery(measured_rows(release, FINDING, limits), share, delta, answers)
     return PlannedRelease(
         name=release.name,
         parts=tuple(parts),
@@ -285,58 +261,3 @@ def _release(
         discovery=discovery,
         sets=chosen.sets,
     )
-
-
-def _part(release: UnplannedRelease, choice: MeasureChoice, limits: Limits) -> MeasuredRows:
-    """The rows that a measure is taken over, and how many of one unit count."""
-    rows = release.rows
-    finding = choice.counts == FINDING.counts
-    keys = tuple(key.expression for key in release.keys if not (finding and key.public))
-    cap = rows.max_rows
-    if limits.max_rows is not None and rows.per_unit and not rows.fixed:
-        cap = limits.max_rows
-    if not (choice.counts == "units" or (finding and rows.per_unit)):
-        within = _per_group(rows, limits) if keys and rows.per_unit else None
-        if within is not None and limits.max_groups is not None:
-            cap = min(cap, within * limits.max_groups)
-        if within is not None and not release.unknown:
-            cap = min(cap, within * planned_cells(release.keys))
-        return MeasuredRows(rows, keys, cap, within if within is not None and within < cap else None)
-    # Each unit once in each of its groups; it has no more groups than rows.
-    some = choice.argument
-    where = None if some is None else call("not", _is_null(some))
-    items = tuple((key_name(at), key) for at, key in enumerate(keys))
-    once = rel.PerUnit(rel.Select(rows.relation, items, where) if items or where else rows.relation,
-                       tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
-    columns = {name: Column(name, key.type, key.span) for name, key in items}
-    groups = 1 if not keys else limits.max_groups or (1 if rows.fixed and rows.max_rows == 1 else cap)
-    if limits.max_groups is None and limits.max_rows is None:
-        # A join multiplies rows, not groups.
-        groups = min(groups, most_groups(rows.relation, read(keys)) or groups)
-    if not finding and not release.unknown:
-        groups = min(groups, planned_cells(release.keys))  # nobody is in more groups than there are
-    counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
-    return MeasuredRows(counted, tuple(columns.values()), groups, 1)
-
-
-def _with_limits(reading: Reading, limits: Limits) -> Reading:
-    def per_group(release: UnplannedRelease) -> int | None:
-        rows = release.rows
-        cap = rows.max_rows if limits.max_rows is None else limits.max_rows
-        return _per_group(rows, limits) if release.keys and (limits.max_groups or cap) <= cap else None
-
-    return with_limits(reading, per_group)
-
-
-def _per_group(rows: Rows, limits: Limits) -> int | None:
-    """How many rows of a unit are kept in one group; None where nobody says."""
-    if limits.max_rows_per_group is not None:
-        return limits.max_rows_per_group
-    declared = [scan.table.per_group for scan in rel.scans(rows.relation)]
-    return None if None in declared else max(one for one in declared if one is not None)
-
-
-def _is_null(expression: Expression) -> Expression:
-    result = call("is_null", expression)
-    assert result is not None
-    return result

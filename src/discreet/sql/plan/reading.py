@@ -10,6 +10,8 @@ import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cached_property
+from typing import Any
 
 from sqlglot import exp
 
@@ -21,7 +23,7 @@ from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.analyze.classify import unknown_table
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.analyze.splitting import Splitter
-from discreet.sql.plan.alike import Shape
+from discreet.sql.plan.drafts.alike import Analyses
 from discreet.sql.plan.shares import weights_of
 from discreet.sql.plan.strategies import Chosen, choose, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering, once_each
@@ -52,6 +54,11 @@ class Reading:
     chosen: list[Chosen]
     weights: list[list[Fraction]]
 
+    @cached_property
+    def memo(self) -> dict[str, Any]:
+        """Things that others know of this reading: how it was filled."""
+        return {}
+
 
 @dataclass(frozen=True)
 class ReadingWay:
@@ -78,7 +85,7 @@ class Readings:
     """
 
     texts: dict[tuple[str, ReadingWay], tuple[str, Reading]] = field(default_factory=dict)
-    shapes: dict[tuple[Template, ReadingWay], Shape[Reading]] = field(default_factory=dict)
+    shapes: dict[tuple[Template, ReadingWay], Analyses[Reading]] = field(default_factory=dict)
 
     def reading(self, text: str, catalog: Catalog, way: ReadingWay) -> tuple[str, Reading]:
         """The canonical spelling and the reading of a statement, looked up or read anew; see `read_statement`."""
@@ -110,9 +117,9 @@ def read_statement(text: str, catalog: Catalog, way: ReadingWay, known: Readings
         template, literals = found
         if len(known.shapes) >= MOST_KNOWN:
             known.shapes.clear()
-        shape = known.shapes.setdefault((template, way), Shape(template))
+        analyses = known.shapes.setdefault((template, way), Analyses(template))
         with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
-            reading = shape.reading(literals, lambda statement, groups: _analyzed(
+            reading = analyses.reading(literals, lambda statement, groups: _analyzed(
                 text, statement, catalog, way, groups))  # fmt: skip
             if reading is None:
                 reading = _analyzed(text, template.filled(literals)[0], catalog, way)

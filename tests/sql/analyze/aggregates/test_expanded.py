@@ -10,7 +10,8 @@ from tests.sql.fuzz import bench
 
 import discreet as dp
 from discreet.errors import QueryRefused
-from discreet.sql.plan.planner import NO_LIMITS, plan
+from discreet.sql.plan.limits import NO_LIMITS
+from discreet.sql.plan.planner import plan
 
 
 def same(sql: str, truth: str = "") -> str:

@@ -13,7 +13,8 @@ from tests import inside
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.planner import plan
 
 TABLE = pa.table(
     {

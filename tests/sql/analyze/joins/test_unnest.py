@@ -24,8 +24,9 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.sql.analyze.joins import unnest
 from discreet.sql.lower.run import exact_integers
+from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.plan import PlannedRelease
-from discreet.sql.plan.planner import Limits, plan
+from discreet.sql.plan.planner import plan
 
 LISTS: list[list[int | None] | None] = [None, [], [1], [1, 1, 1], [2, 3, 1], [None, 2, 3, 4], [9, -9]]
 RULE: dict[str, Any] = {"keys": [1, 2, 3], "bounds": [0, 5], "max_items": 2}

@@ -38,18 +38,11 @@ def see_alike(session: dp.Session) -> None:
 
 
 def test_postgres_counts_the_classes() -> None:
-    url = servers.postgres()
-    servers.load(url, "consenting", TABLES)
-    places = {name: f"{url}#consenting.{name}" for name in TABLES}  # other schemas have such tables, too
+    places = servers.load(servers.postgres(), "consenting", TABLES)
     with dp.protect(places, policy=declared(), ledger=":memory:") as session:
         see_alike(session)
 
 
 def test_clickhouse_counts_the_classes() -> None:
-    servers.load_clickhouse("consenting", TABLES)
-    database = servers.clickhouse()
-    database.query("USE consenting")
-    try:
+    with servers.within_clickhouse("consenting", TABLES) as database:
         see_alike(dp.protect(database, policy=declared(), ledger=":memory:"))
-    finally:
-        database.query("USE default")

@@ -12,7 +12,7 @@ import pytest
 from tests import inside
 from tests.depth import examples
 from tests.sql.fuzz import bench
-from tests.sql.plan.test_alike import ordinary
+from tests.sql.plan.drafts.test_alike import ordinary
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
@@ -24,7 +24,7 @@ from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.identity import identity
 from discreet.sql.lower.texts import template
 from discreet.sql.plan import planner, reading
-from discreet.sql.plan.alike import Filling
+from discreet.sql.plan.drafts.alike import Filling
 from discreet.sql.syntax.alike.templates import literal_node
 
 DIALECTS = ("duckdb", "spark", "clickhouse", "postgres")

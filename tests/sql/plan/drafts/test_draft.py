@@ -11,18 +11,19 @@ import pytest
 from tests import inside
 from tests.depth import examples
 from tests.sql.fuzz import bench
-from tests.sql.plan.test_alike import ordinary, whole
+from tests.sql.plan.drafts.test_alike import ordinary, whole
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan import planner, reading
-from discreet.sql.plan.alike import Filling
 from discreet.sql.plan.drafts import draft
+from discreet.sql.plan.drafts.alike import Filling
 from discreet.sql.plan.drafts.draft import draft_of, unfilled
+from discreet.sql.plan.limits import Limits
 
 PRICES: tuple[dict[str, Any], ...] = (
     {"epsilon": Fraction(1)}, {"epsilon": Fraction(1, 7)}, {"epsilon": Fraction(1), "delta": Fraction(1, 10**6)},
-    {"epsilon": Fraction(1), "limits": planner.Limits(max_rows=2)},
+    {"epsilon": Fraction(1), "limits": Limits(max_rows=2)},
     {"epsilon": Fraction(1), "emphasis": (("n", Fraction(3)),)},
 )  # fmt: skip
 

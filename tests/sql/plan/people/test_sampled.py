@@ -152,8 +152,8 @@ def test_engines_without_a_keyed_hash_are_refused(monkeypatch: pytest.MonkeyPatc
 
     from discreet.errors import QueryRefused
     from discreet.sql.dialects import named
-    from discreet.sql.plan.people import planned
+    from discreet.sql.plan.people import class_plan
 
-    monkeypatch.setattr(planned, "named", lambda name: dataclasses.replace(named(name), keyed_hash=None))
+    monkeypatch.setattr(class_plan, "named", lambda name: dataclasses.replace(named(name), keyed_hash=None))
     with pytest.raises(QueryRefused, match="no keyed hash"):
         protected(declared()).preview("SELECT MEDIAN(x) AS m FROM visits", 1)

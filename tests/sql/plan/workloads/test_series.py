@@ -13,7 +13,7 @@ from tests.inside import engine_of, plan_of
 
 import discreet as dp
 from discreet.ledger import Loss
-from discreet.planning.ranges.factors import UNITS
+from discreet.planning.ranges.factors import WHOLE_WEIGHT
 from discreet.release import gate
 from discreet.release.plan import ReleasePlan
 from discreet.sql.lower.run import exact_integers
@@ -59,7 +59,7 @@ def test_the_uses_cost_the_epsilon_and_no_more(sql: str, neighbours: str) -> Non
     plan = planned(sql, neighbours=neighbours)
     (measured,) = plan.measured
     assert plan.epsilon == 1
-    assert measured.times == UNITS
+    assert measured.times == WHOLE_WEIGHT
     assert measured.cells == plan.workloads[0].series.factors.nodes * (2 if sql == BY_SEX else 1)  # type: ignore[union-attr]
     gate.see_loss(dataclasses.replace(RELEASE, uses=uses_of(plan.measured)), neighbours)
 

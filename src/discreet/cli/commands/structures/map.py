@@ -50,7 +50,7 @@ class Points:
 
 
 @dataclass(frozen=True)
-class Shape:
+class CellOptions:
     """The shape of the cells."""
 
     cell: Annotated[
@@ -119,7 +119,7 @@ def command(
         str, typer.Option("--area", metavar="W,S,E,N", help="West, south, east and north of the map.")
     ],
     points: Points,
-    shape: Shape,
+    shape: CellOptions,
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole map.")],
     confidence: opt.Confidence = 0.95,
     output: Annotated[

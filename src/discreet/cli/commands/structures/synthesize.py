@@ -15,7 +15,7 @@ from discreet.cli.progress import Progress
 
 
 @dataclass(frozen=True)
-class Shape:
+class SynthesisOptions:
     """The columns, the rows and the marginals that matter."""
 
     like: Annotated[
@@ -43,7 +43,7 @@ class Shape:
 @grouped
 def command(
     place: Place,
-    shape: Shape,
+    shape: SynthesisOptions,
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole table.")],
     policy_argument: Annotated[
         Path | None,

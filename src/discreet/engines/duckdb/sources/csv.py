@@ -12,11 +12,12 @@ import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from discreet.engines.duckdb.connection import literal, quote
+from discreet.engines.duckdb.connection import literal
 from discreet.engines.duckdb.sources.csv_text import Header, header, in_utf8
 from discreet.engines.duckdb.sources.origin import Origin, file_version
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import duckdb

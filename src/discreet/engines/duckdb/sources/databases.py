@@ -10,9 +10,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.capabilities import CAPABILITIES
-from discreet.engines.duckdb.connection import literal, make_total, quote
+from discreet.engines.duckdb.connection import literal, make_total
 from discreet.engines.duckdb.sources.origin import Origin, file_version, frozen_version
 from discreet.errors import SourceError
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import duckdb

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.engines.duckdb.connection import quote
 from discreet.engines.duckdb.sources.csv import cast
 from discreet.engines.schema import Type
+from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import duckdb

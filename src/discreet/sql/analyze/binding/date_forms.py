@@ -52,19 +52,21 @@ def _part(binder: Binder, node: exp.Expr, part: exp.Expr, operand: exp.Expr) -> 
 
 def _trunc(binder: Binder, node: exp.Expr) -> Expression:
     (operand,) = binder.arguments(node, "this", "unit")[:1]
-    return binder.call(node, f"date_trunc_{_unit(binder, node.args.get('unit'), node, cal.UNITS)}", [operand])
+    return binder.call(
+        node, f"date_trunc_{_unit(binder, node.args.get('unit'), node, cal.DATE_PARTS)}", [operand]
+    )
 
 
 def _diff(binder: Binder, node: exp.Expr) -> Expression:
     if node.args.get("unit") is None:
         raise binder.refuse(node, "The unit is missing.", "Write date_diff('day', a, b).")
-    unit = _unit(binder, node.args["unit"], node, cal.UNITS)
+    unit = _unit(binder, node.args["unit"], node, cal.DATE_PARTS)
     return binder.call(node, f"date_diff_{unit}", [_plain(node.expression), _plain(node.this)])
 
 
 def _complete(binder: Binder, node: exp.Expr) -> Expression:
     part, a, b = _exactly(binder, node, 3, "date_sub('year', a, b)")
-    return binder.call(node, f"date_sub_{_unit(binder, part, node, cal.UNITS)}", [a, b])
+    return binder.call(node, f"date_sub_{_unit(binder, part, node, cal.DATE_PARTS)}", [a, b])
 
 
 def _exactly(binder: Binder, node: exp.Expr, count: int, usage: str) -> list[exp.Expr]:

@@ -34,7 +34,7 @@ class Output:
     noisy: bool
 
 
-Shape = tuple[Output, ...]
+Outputs = tuple[Output, ...]
 """The columns of a scope, without `__draw`."""
 
 
@@ -70,7 +70,7 @@ def number_limit(
     node.set("qualify", exp.Qualify(this=exp.and_(*tests)))
 
 
-def numbered_side(node: exp.Expr, outputs: Shape, has_draws: bool) -> exp.Expr:
+def numbered_side(node: exp.Expr, outputs: Outputs, has_draws: bool) -> exp.Expr:
     """One side of a set operation with `__draw` in front, crossed with all draws when it does not depend on them."""
     columns: list[exp.Expr] = [exp.column(exp.to_identifier(o.name, quoted=True)) for o in outputs]
     inner = node.this if isinstance(node, exp.Subquery) else node
@@ -78,7 +78,7 @@ def numbered_side(node: exp.Expr, outputs: Shape, has_draws: bool) -> exp.Expr:
     return out if has_draws else out.join(exp.to_table(DRAWS_TABLE), join_type="cross")
 
 
-def each_draw(node: exp.Select, outputs: Shape, draw: exp.Column) -> exp.Select:
+def each_draw(node: exp.Select, outputs: Outputs, draw: exp.Column) -> exp.Select:
     """An aggregate over everything, once for each draw: a draw without rows has a count of zero, not none."""
     for index, item in enumerate(node.expressions):
         if not isinstance(item, exp.Alias):

@@ -20,7 +20,7 @@ from discreet.sql.intervals.simulation.parts import (
     DRAWS_TABLE,
     CannotRewriteError,
     Output,
-    Shape,
+    Outputs,
     each_draw,
     named,
     number_limit,
@@ -40,10 +40,10 @@ class Rewritten:
     """
 
     sql: str
-    outputs: Shape
+    outputs: Outputs
 
 
-def rewrite(post: exp.Query, noisy: Mapping[str, Shape], public: Mapping[str, Shape]) -> Rewritten:
+def rewrite(post: exp.Query, noisy: Mapping[str, Outputs], public: Mapping[str, Outputs]) -> Rewritten:
     """Rewrite a statement to run on all draws.
 
     Args:
@@ -54,7 +54,7 @@ def rewrite(post: exp.Query, noisy: Mapping[str, Shape], public: Mapping[str, Sh
     Raises:
         CannotRewriteError: it has a form that is not rewritten.
     """
-    tables: dict[str, tuple[Shape, bool]] = {name.lower(): (shape, False) for name, shape in public.items()}
+    tables: dict[str, tuple[Outputs, bool]] = {name.lower(): (shape, False) for name, shape in public.items()}
     tables.update({name.lower(): (shape, True) for name, shape in noisy.items()})
     node = post.copy()
     scope = _Scope(node, tables, top=True)
@@ -66,8 +66,8 @@ def rewrite(post: exp.Query, noisy: Mapping[str, Shape], public: Mapping[str, Sh
 class _Scope:
     """One query, rewritten in place when it depends on the noise."""
 
-    def __init__(self, node: exp.Expr, tables: Mapping[str, tuple[Shape, bool]], top: bool = False) -> None:
-        self.outputs: Shape
+    def __init__(self, node: exp.Expr, tables: Mapping[str, tuple[Outputs, bool]], top: bool = False) -> None:
+        self.outputs: Outputs
         self.has_draws: bool
         self.tables = dict(tables)
         self.top = top
@@ -94,7 +94,7 @@ class _Scope:
         else:
             raise CannotRewriteError
 
-    def _subquery(self, node: exp.Subquery) -> tuple[Shape, bool]:
+    def _subquery(self, node: exp.Subquery) -> tuple[Outputs, bool]:
         inner = _Scope(node.this, self.tables, self.top)
         node.set("this", inner.node)
         if inner.has_draws:
@@ -104,7 +104,7 @@ class _Scope:
                 node.set(part, None)
         return inner.outputs, inner.has_draws
 
-    def _set_operation(self, node: exp.SetOperation) -> tuple[Shape, bool]:
+    def _set_operation(self, node: exp.SetOperation) -> tuple[Outputs, bool]:
         sides = {side: _Scope(node.args[side], self.tables) for side in ("this", "expression")}
         has_draws = any(scope.has_draws for scope in sides.values())
         if has_draws:
@@ -130,7 +130,7 @@ class _Scope:
 
     # SELECT ------------------------------------------------------------------------------------------------
 
-    def _select(self, node: exp.Select) -> tuple[Shape, bool]:
+    def _select(self, node: exp.Select) -> tuple[Outputs, bool]:
         clause = node.args.get("from_")
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
@@ -172,7 +172,7 @@ class _Scope:
             self._project(node, draw)
         return outputs, True
 
-    def _source(self, holder: exp.Expr) -> tuple[str, Shape, bool]:
+    def _source(self, holder: exp.Expr) -> tuple[str, Outputs, bool]:
         source = holder.this
         name = source.alias_or_name.lower()
         alias = source.args.get("alias")
@@ -221,7 +221,7 @@ class _Scope:
                 query.replace(wrapped)
 
     def _join_on_draw(
-        self, holders: list[exp.Expr], sources: list[tuple[str, Shape, bool]], draw: exp.Column
+        self, holders: list[exp.Expr], sources: list[tuple[str, Outputs, bool]], draw: exp.Column
     ) -> None:
         if not holders:
             return
@@ -281,7 +281,7 @@ class _Scope:
             raise CannotRewriteError
         return False
 
-    def _outputs(self, node: exp.Select, noisy: bool) -> Shape:
+    def _outputs(self, node: exp.Select, noisy: bool) -> Outputs:
         out: list[Output] = []
         for item in node.expressions:
             if item.is_star:

@@ -21,7 +21,7 @@ from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
 from discreet.sql.intervals.percentiles import percentile_sql as one_percentile_sql
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.intervals.simulation import repeated
-from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Shape
+from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Outputs
 from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
 from discreet.sql.lower.run import LARGEST, NoisyIntegers
 from discreet.sql.lower.workloads import noise_again
@@ -40,7 +40,7 @@ Interval: TypeAlias = "tuple[Floats, Floats]"
 ROW = "__row"
 
 
-def noisy_shapes(plan: QueryPlan) -> dict[str, Shape]:
+def noisy_shapes(plan: QueryPlan) -> dict[str, Outputs]:
     """The columns of the noisy tables of a plan."""
     return {
         release.name: (

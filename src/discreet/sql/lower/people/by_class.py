@@ -31,7 +31,7 @@ from discreet.sql.lower.uses import use_of, use_of_class
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.people.by_class import ANY, ByClass
-from discreet.sql.plan.people.planned import of_class
+from discreet.sql.plan.people.class_plan import of_class
 from discreet.sql.plan.people.sampled import sample
 from discreet.sql.plan.plan import PlannedRelease
 

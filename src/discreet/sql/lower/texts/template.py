@@ -15,7 +15,7 @@ from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.marked import EDGE
 from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.plan.alike import Filling
+from discreet.sql.plan.drafts.alike import Filling
 from discreet.sql.plan.drafts.draft import draft_of
 from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.syntax.alike.blanks import ValueNeededError
@@ -77,7 +77,7 @@ def filled_in(
     draft = draft_of(release)
     if draft is None or dialect.named_arguments:  # which looks at the lengths of literals
         return None
-    known: dict[Hashable, Template[Tables] | None] = draft.blank.__dict__.setdefault("_templates", {})
+    known: dict[Hashable, Template[Tables] | None] = draft.blank.memo.setdefault("templates", {})
     own = (dialect.name, key)
     if own not in known:
         if len(known) >= MOST:

@@ -14,7 +14,7 @@ from typing import Final, TypeAlias
 
 from discreet.sql.expressions.marked import MarkedLiteral
 from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.plan.alike import Filled, Filling, Origin, mould_of
+from discreet.sql.plan.drafts.alike import Filled, Filling, Origin, mould_of
 from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.reading import Reading
 from discreet.sql.syntax.alike.blanks import ValueNeededError
@@ -48,7 +48,7 @@ class Draft:
 
 def draft_of(release: PlannedRelease) -> Draft | None:
     """The draft of a release; None where it was made by itself, or changed since."""
-    found: Draft | None = release.__dict__.get("_draft")
+    found: Draft | None = release.memo.get("draft")
     return found
 
 
@@ -69,7 +69,7 @@ def planned_once(reading: Reading, key: Hashable, make: Callable[[Reading], Plan
     Raises:
         By `make`.
     """
-    origin: Origin[Reading] | None = reading.__dict__.get("_origin")
+    origin: Origin[Reading] | None = reading.memo.get("origin")
     drafts = None if origin is None else origin.drafts
     if origin is None or drafts is None:
         return make(reading)
@@ -108,6 +108,6 @@ def _filled(planned: Planned, fills: list[Filled | None], filling: Filling) -> P
     for release, fill in zip(releases, fills, strict=True):
         made: PlannedRelease = release if fill is None else fill(filling)
         if fill is not None:
-            made.__dict__["_draft"] = Draft(release, fill, filling)
+            made.memo["draft"] = Draft(release, fill, filling)
         out.append(made)
     return tuple(out), workloads, spent

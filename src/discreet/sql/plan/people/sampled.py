@@ -25,7 +25,7 @@ from discreet.sql.plan.plan import PlannedRelease
 
 DIGITS = 32
 """Hexadecimal digits of a hash that a coin looks at: 128 bits."""
-UNITS = frozenset({"INTEGER", "TEXT"})
+UNIT_KINDS = frozenset({"INTEGER", "TEXT"})
 """The kinds of units of which equal ones are written as the same text, and others as others."""
 
 

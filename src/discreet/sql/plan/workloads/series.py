@@ -5,8 +5,8 @@ question and the key list alone (`planning.ranges.search`). The groups are estim
 above them is made of these estimates: a running total is the sum of its days, exactly.
 
 Privacy: the integers of the groups are moved by one neighbour step as those of any release. The measured sums are a
-matrix of non-negative integers times them, whose columns add up to `UNITS`, so they are moved by at most `UNITS` times
-as much in L1 (`PlannedRelease.times`), and get noise of that scale. The estimates are post-processing.
+matrix of non-negative integers times them, whose columns add up to `WHOLE_WEIGHT`, so they are moved by at most that
+many times as much in L1 (`PlannedRelease.times`), and get noise of that scale. The estimates are post-processing.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from fractions import Fraction
 from typing import Any
 
 from discreet.engines.schema import Type
-from discreet.planning.ranges.factors import UNITS, Factors, error, single
-from discreet.planning.ranges.families import Family
+from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors, error, single
+from discreet.planning.ranges.families import RangeFamily
 from discreet.planning.ranges.search import factors
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.released import released_tables
@@ -68,7 +68,7 @@ def series_of(
         return None
     axis, families, matrix = best
     # The grid has room for the noise of all units.
-    finest = build(tuple(share / UNITS for share in shares))
+    finest = build(tuple(share / WHOLE_WEIGHT for share in shares))
     finest = replace(finest, shares=release.shares)
     order = _order(release.keys[axes[axis][0]].values)
     scales = tuple(finest.scale(index) for index in range(len(finest.measures)))
@@ -80,15 +80,15 @@ def series_of(
     )
     others = tuple(key for index, key in enumerate(release.keys) if index not in axes[axis])
     nodes = ks.Key(Column("window", Type.INTEGER, Span()), tuple(range(matrix.nodes)))
-    measured = replace(finest, name=f"{finest.name} windows", keys=(*others, nodes), times=UNITS)
+    measured = replace(finest, name=f"{finest.name} windows", keys=(*others, nodes), times=WHOLE_WEIGHT)
     return Workload(finest, sizes, (((), measured),), (release.name,), False, law), table
 
 
 def _best(
     axes: list[tuple[int, ...]], sizes: tuple[int, ...], found: FamiliesByKey
-) -> tuple[int, tuple[Family, ...], Factors] | None:
+) -> tuple[int, tuple[RangeFamily, ...], Factors] | None:
     """The axis with the largest gain, its families and its matrix."""
-    best: tuple[float, tuple[int, tuple[Family, ...], Factors] | None] = (1.0, None)
+    best: tuple[float, tuple[int, tuple[RangeFamily, ...], Factors] | None] = (1.0, None)
     for key, families in found:
         if (key,) not in axes:
             continue  # a key that runs beside others is no order of the groups

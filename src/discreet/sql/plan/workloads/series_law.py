@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from discreet.planning.ranges.factors import Weighted
-from discreet.planning.ranges.families import EACH, Family
+from discreet.planning.ranges.families import EACH, RangeFamily
 from discreet.sql.plan.workloads.linear import Linear
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class SeriesLaw(Linear):
     """
 
     factors: Weighted
-    families: tuple[Family, ...]
+    families: tuple[RangeFamily, ...]
     sizes: tuple[int, ...]
     axis: int
     order: tuple[int, ...]

@@ -12,12 +12,12 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from discreet.planning.ranges.families import EACH, Family, Frame
+from discreet.planning.ranges.families import EACH, Frame, RangeFamily
 from discreet.release.noisy_schema import aggregate_number, key_number
 from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import output_name
 
-FamiliesByKey: TypeAlias = tuple[tuple[int, tuple[Family, ...]], ...]
+FamiliesByKey: TypeAlias = tuple[tuple[int, tuple[RangeFamily, ...]], ...]
 """By the number of a key the families of sums along it."""
 
 

@@ -5,7 +5,7 @@
 The second time that a shape is met, it is parsed with invented literals in the places of those that stand alone behind
 a comparison. Where each of these is found exactly once, as one side of a comparison and in no name, nothing that the
 parser does depends on it: a tree for other literals is a copy with them in these places. Their meaning is decided
-later; `plan.alike` says where for several at once.
+later; `plan.drafts.alike` says where for several at once.
 
 Positions in such a tree are those of the invented text, so whoever refuses parses the text itself and points into that.
 """
@@ -52,7 +52,7 @@ _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 Path: TypeAlias = tuple[tuple[str, int | None], ...]
 """The way from the root of a tree to a node: the names of arguments, and places in them where they are lists."""
-Shape: TypeAlias = tuple[str, ...]
+Skeleton: TypeAlias = tuple[str, ...]
 """The text between literals, and the kinds of these, by turns."""
 
 
@@ -100,7 +100,7 @@ def literal_node(literal: str) -> exp.Literal:
     return exp.Literal(this=literal[1:-1] if text else literal, is_string=text)
 
 
-_known: Final[OrderedDict[Shape, Template | Literal[False] | None]] = OrderedDict()
+_known: Final[OrderedDict[Skeleton, Template | Literal[False] | None]] = OrderedDict()
 """By shape its template; None where there is none, and False where the shape was met once."""
 
 
@@ -131,7 +131,7 @@ def alike(text: object) -> tuple[Template, list[str]] | None:
     return None if template is None else (template, literals)
 
 
-def taken_apart(text: str) -> tuple[Shape, list[str]] | None:
+def taken_apart(text: str) -> tuple[Skeleton, list[str]] | None:
     """The shape of a text and the literals that it leaves out; None where a part of the text is no plain token."""
     tokens: list[tuple[str, str]] = []
     end = 0
@@ -162,7 +162,7 @@ def _after(tokens: list[tuple[str, str]], index: int) -> str:
     return tokens[index][1].lower() if index < len(tokens) else ""
 
 
-def made(shape: Shape) -> Template | None:
+def made(shape: Skeleton) -> Template | None:
     """The template of a shape; None where a literal decides more than its own value."""
     kinds = shape[1::2]
     invented = [_invented(kind, index) for index, kind in enumerate(kinds)]
@@ -217,7 +217,7 @@ def _is_name(node: exp.Expr) -> bool:
     return listed and not isinstance(node, exp.Alias)
 
 
-def _remember(shape: Shape, found: Template | Literal[False] | None) -> None:
+def _remember(shape: Skeleton, found: Template | Literal[False] | None) -> None:
     _known[shape] = found
     while len(_known) > MOST:
         with contextlib.suppress(KeyError):  # another thread was faster

@@ -31,7 +31,8 @@ from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.lower.identity import identity
-from discreet.sql.plan import alike, planner, reading
+from discreet.sql.plan import planner, reading
+from discreet.sql.plan.drafts import alike
 from discreet.sql.syntax.alike import templates
 from discreet.sql.syntax.alike.blanks import Blank
 from discreet.sql.syntax.once import _key
@@ -78,16 +79,16 @@ def same_plans(asked: list[str], catalog: Catalog, unknown: bool, patch: pytest.
         How many were made of the plan of another one.
     """
     known, used = reading.Readings(), 0
-    reused = alike.Shape._known
+    reused = alike.Analyses._known
 
-    def counted(self: alike.Shape[Any], filling: Any) -> Any:
+    def counted(self: alike.Analyses[Any], filling: Any) -> Any:
         nonlocal used
         found = reused(self, filling)
         used += found is not None
         return found
 
     with patch.context() as counting:
-        counting.setattr(alike.Shape, "_known", counted)
+        counting.setattr(alike.Analyses, "_known", counted)
         found = [planned(text, catalog, unknown, known) for text in (*asked[:2], *asked)]
     with patch.context() as without:
         without.setattr(reading, "alike", lambda text: None)

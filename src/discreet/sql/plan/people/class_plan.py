@@ -15,7 +15,7 @@ from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.people.by_class import ByClass
-from discreet.sql.plan.people.sampled import UNITS
+from discreet.sql.plan.people.sampled import UNIT_KINDS
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease, QueryPlan
 
 ASK = "Ask for counts, sums, averages, deviations and quantiles by public keys."
@@ -86,7 +86,7 @@ def _by_class(release: PlannedRelease, classes: Classes, dialect: str) -> Planne
 
 def _see_sampled(release: PlannedRelease, index: int, classes: Classes, dialect: str) -> None:
     """See that a measure can be taken of a sample of the people."""
-    if classes.table.unit_kind not in UNITS:
+    if classes.table.unit_kind not in UNIT_KINDS:
         raise QueryRefused(
             "People allow different epsilons, so that quantiles are taken of a sample of them, and nothing tells "
             "these people apart that every engine writes alike.",
@@ -138,7 +138,7 @@ def _key_of(release: PlannedRelease, classes: Classes) -> int | None:
 def of_class(release: PlannedRelease, number: int) -> PlannedRelease:
     """The release over the rows of one class, whose integers the engine counts."""
     assert release.people is not None
-    known: dict[int, PlannedRelease] = release.__dict__.setdefault("_of_class", {})
+    known: dict[int, PlannedRelease] = release.memo.setdefault("of class", {})
     if number not in known:
         classes = release.people.classes
         parts = tuple(

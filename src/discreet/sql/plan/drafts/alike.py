@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from fractions import Fraction
-from typing import Any, Final, Generic, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 
 from sqlglot import exp
 
@@ -28,7 +28,16 @@ from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.syntax.alike.blanks import Blank, ValueNeededError, blank
 from discreet.sql.syntax.alike.templates import Template, literal_node
 
-Reading = TypeVar("Reading")
+
+class Remembering(Protocol):
+    """A value that never changes, beside which others keep things that they worked out of it."""
+
+    @property
+    def memo(self) -> dict[str, Any]:
+        """These things, by their names."""
+
+
+Reading = TypeVar("Reading", bound=Remembering)
 MOST_VARIANTS: Final = 4
 """How many analyses of a shape are kept, each for other groups."""
 MOST_GROUPS: Final = 10_000
@@ -180,7 +189,7 @@ class _Variant(Generic[Reading]):
         if self.make is None:
             return self.reading
         reading: Reading = self.make(filling)
-        reading.__dict__["_origin"] = Origin(self.reading, filling, self.drafts)
+        reading.memo["origin"] = Origin(self.reading, filling, self.drafts)
         return reading
 
 
@@ -199,7 +208,7 @@ class Origin(Generic[Reading]):
     drafts: dict[Hashable, Any]
 
 
-class Shape(Generic[Reading]):
+class Analyses(Generic[Reading]):
     """The analyses of the statements of one template over one catalog.
 
     Args:

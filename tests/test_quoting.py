@@ -1,0 +1,25 @@
+"""Each engine reads a quoted name unchanged."""
+
+from __future__ import annotations
+
+import duckdb
+import pytest
+import sqlglot
+from sqlglot import exp
+
+from discreet.quoting import quote, quote_for_clickhouse, quote_for_spark
+
+ODD = ["a", "SELECT", 'a "b"', "a`b", "``", '""', "a\\\\b", "é ü", "'", "a.b; --"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_quoted_name_is_read_unchanged(name: str) -> None:
+    with duckdb.connect() as opened:
+        opened.execute(f"SELECT 1 AS {quote(name)}")
+        assert [column[0] for column in opened.description or ()] == [name]
+    for dialect, quoted in (
+        ("duckdb", quote(name)), ("postgres", quote(name)), ("spark", quote_for_spark(name)),
+        ("clickhouse", quote_for_clickhouse(name)),
+    ):  # fmt: skip
+        (alias,) = sqlglot.parse_one(f"SELECT 1 AS {quoted}", read=dialect).find_all(exp.Alias)
+        assert alias.alias == name
