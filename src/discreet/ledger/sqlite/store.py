@@ -87,22 +87,24 @@ class SqliteStore:
         """
         if not self._closed and self._process == os.getpid():
             known = self._committed.now()
+            least = 0
             if known is None:
-                self.read(self._reach)
+                least = self.read(self._reach)
                 known = self._committed.known
-            if known is not None:
+            if known is not None and known.at.head.number >= least:
                 with contextlib.suppress(Unknown):
                     return work(known)
         return self.read(work)
 
-    def _reach(self, rows: Rows) -> None:
-        """Read the entries that other processes wrote since the last look of this one."""
+    def _reach(self, rows: Rows) -> int:
+        """Read the entries that other processes wrote since the last look of this one; the number of the last one."""
         head, known = rows.book().head.number, self._committed.known
         if known is not None and isinstance(rows, SqlRows):
             if head - known.at.head.number <= KEPT:
                 rows.reach_back(known.at.head.number)
             else:
                 self._committed.start_anew()
+        return head
 
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
