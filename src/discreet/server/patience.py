@@ -1,6 +1,6 @@
 """Connections that send no whole request in time are closed, or a few hundred idle ones would keep everybody out.
 
-The protocol comes from uvicorn: read by httptools where that is installed, which is faster, else by h11.
+The protocols are uvicorn's; another one than this is `running.quick_protocol`.
 """
 
 from __future__ import annotations
@@ -54,12 +54,3 @@ class Patient:
 
 class PatientProtocol(Patient, H11Protocol):
     """HTTP as h11 reads it."""
-
-
-def protocol() -> type[asyncio.Protocol]:
-    """The protocol for connections: the fastest that is installed."""
-    try:
-        from discreet.server.running.quick_protocol import QuickProtocol
-    except ImportError:
-        return PatientProtocol
-    return QuickProtocol

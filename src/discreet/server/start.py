@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import gc
 import secrets
@@ -176,7 +177,7 @@ def process(service: Service) -> uvicorn.Server:
     import uvicorn
 
     from discreet.server.app import make_app
-    from discreet.server.patience import MOST_HEAD, protocol
+    from discreet.server.patience import MOST_HEAD
 
     return uvicorn.Server(
         uvicorn.Config(
@@ -185,6 +186,17 @@ def process(service: Service) -> uvicorn.Server:
             http=protocol(), lifespan="on", timeout_graceful_shutdown=30,
         )
     )  # fmt: skip
+
+
+def protocol() -> type[asyncio.Protocol]:
+    """The protocol for connections: the fastest that is installed."""
+    try:
+        from discreet.server.running.quick_protocol import QuickProtocol
+    except ImportError:
+        from discreet.server.patience import PatientProtocol
+
+        return PatientProtocol
+    return QuickProtocol
 
 
 def bound(at: Listening, *, shared: bool = False) -> socket.socket:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from discreet.server.patience import MOST_HEAD, protocol
+from discreet.server.patience import MOST_HEAD
 from discreet.server.running.quick_protocol import QuickProtocol
+from discreet.server.start import protocol
 from tests.server.conftest import Running, run
 
 HEAD = b"POST /api/v1/me HTTP/1.1\r\nHost: localhost\r\n"

@@ -2,7 +2,7 @@
 
 Address, model of the body, scopes and endpoint are those of the framework's own route, so that nothing is declared
 twice. Only the plain case is served here: JSON of the right shape, nothing behind the address. Every other request goes
-the framework's way, which tells what is wrong with it.
+the framework's way, which names its fault.
 """
 
 from __future__ import annotations

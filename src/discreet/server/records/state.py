@@ -130,7 +130,7 @@ class State:
             return self._looks.read(sql, given)
 
     def recall(self, sql: str, given: Sequence[Any] = ()) -> list[Row]:
-        """The rows of a query of people, tokens or budgets, as they are now; they are read again after a change."""
+        """The present rows of a query of people, tokens or budgets: they are kept, and read again after a change."""
         now = None if self._changes is None else self._changes.now()
         if now is None:
             return self.all(sql, given)
