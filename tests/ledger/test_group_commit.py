@@ -40,7 +40,7 @@ class Gathered:
         self.batches: list[int] = []
         run = self.store._group._run
 
-        def watched(requests: Sequence[QueuedWork]) -> None:
+        def watched(requests: list[QueuedWork]) -> None:
             self.batches.append(len(requests))
             run(requests)
 
@@ -251,3 +251,30 @@ def test_a_reader_goes_on_before_the_commit() -> None:
 def test_a_reader_that_waits_for_the_commit_is_found() -> None:
     """The planted fault: it is marked as done, and not woken."""
     assert not early(lambda one: setattr(one, "done", True))
+
+
+def test_those_who_come_while_another_process_writes_share_the_commit(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    syncs, sync = list[int](), head._sync
+
+    def counted(fd: int) -> None:
+        syncs.append(fd)
+        sync(fd)
+
+    monkeypatch.setattr(head, "_sync", counted)
+    gathered = Gathered(ledger, 6)
+    other = head.HeadFile(head.head_of(store_of(ledger).where))
+    assert other.lock(1)
+    with ThreadPoolExecutor(6) as pool:
+        charges = [pool.submit(charging(ledger, at)) for at in range(6)]
+        while (
+            len(store_of(ledger)._group._waiting) < 5 or not (one := store_of(ledger)._head) or not one.waited
+        ):
+            threading.Event().wait(0.001)
+        other.unlock()
+        assert sorted(one.result().number for one in charges) == list(range(1, 7))
+    other.close()
+    assert len(gathered.batches) == 1
+    assert len(syncs) == 1
+    assert ledger.verify() == 6

@@ -51,7 +51,7 @@ class Group:
             leaves the requests that are not done to be tried again.
     """
 
-    def __init__(self, run: Callable[[Sequence[QueuedWork]], None]) -> None:
+    def __init__(self, run: Callable[[list[QueuedWork]], None]) -> None:
         self._run = run
         self._mutex = threading.Lock()
         self._waiting: list[QueuedWork] = []
@@ -82,6 +82,20 @@ class Group:
             self._give_up(request)
             raise
         return True
+
+    def gather(self, batch: list[QueuedWork]) -> None:
+        """Take more into a batch that `run` is given: those who came while it waited for another process.
+
+        Args:
+            batch: as `run` got it, before any of it was begun.
+        """
+        with self._mutex:
+            if batch[0].alone:
+                return
+            size = next((index for index, one in enumerate(self._waiting) if one.alone), MOST)
+            size = min(size, MOST - len(batch))
+            batch += self._waiting[:size]
+            del self._waiting[:size]
 
     def perform(self, work: Callable[[Any], Result], writes: bool, timeout: float, where: str) -> Result:
         """Have work done, and return its result.

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, BinaryIO, Final, Protocol, TypeAlias, cast
 
 from discreet.accounting.loss import Loss
@@ -174,6 +174,17 @@ class TableRows:
         if len(found) < count and found and found[-1].number - found[0].number == len(found) - 1:
             self._last = found  # up to the end, without a gap
         return list(found)
+
+    def reach_back(self, number: int) -> None:
+        """Have all entries behind a number in `last`, if they are a chain with those in it."""
+        first = self._last[0].number if self._last else self.book().head.number + 1
+        if first > number + 1:
+            last = (
+                self._entries("WHERE number > ? AND number < ? ORDER BY number", number, first) + self._last
+            )
+            linked = all(one.previous == before.hash for before, one in pairwise(last))
+            if linked and len(last) == self.book().head.number - number:
+                self._last = last
 
     def stray(self) -> bool:
         """See `Rows`."""

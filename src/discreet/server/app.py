@@ -8,6 +8,7 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -16,6 +17,7 @@ from discreet import __version__
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.server import problems
 from discreet.server.api import analyst, metrics, standing, steward
+from discreet.server.api.direct import Direct
 from discreet.server.guard import Guard
 from discreet.server.pages import analyst as pages_analyst
 from discreet.server.pages import answers as pages_answers
@@ -34,7 +36,10 @@ Send the token as `Authorization: Bearer …`. Numbers such as epsilon are exact
 
 def make_app(service: Service) -> Guard:
     """The whole application of a service."""
-    return Guard(make_api(service), service)
+    app = make_api(service)
+    often = (analyst.query, analyst.preview)
+    routes = [one for one in app.routes if isinstance(one, APIRoute) and one.endpoint in often]
+    return Guard(Direct(app, routes), service)
 
 
 def make_api(service: Service) -> FastAPI:

@@ -40,10 +40,14 @@ HEADERS = (
 )
 _STRICT = (b"strict-transport-security", b"max-age=31536000")
 
+PARSED = "discreet.parsed"
+"""Under this name the scope of a request to /api/ holds its body, where that is JSON."""
+
 Message = MutableMapping[str, Any]
+Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
-App = Callable[[MutableMapping[str, Any], Receive, Send], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 
 class Guard:
@@ -59,8 +63,9 @@ class Guard:
         self._service = service
         secure = service.settings.secure
         self._headers = (*HEADERS, _STRICT) if secure else HEADERS
+        self._own = {name for name, _ in self._headers} - {b"cache-control"} | {b"server"}
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
@@ -74,8 +79,7 @@ class Guard:
             if message["type"] == "http.response.start":
                 begun = True
                 self._service.counted.add(scope.get("route"), message["status"])
-                own = {name for name, _ in self._headers} - {b"cache-control"}
-                kept = [one for one in message["headers"] if one[0].lower() not in own | {b"server"}]
+                kept = [one for one in message["headers"] if one[0].lower() not in self._own]
                 has = {name.lower() for name, _ in kept}
                 message["headers"] = [*kept, *(one for one in self._headers if one[0] not in has)]
             await send(message)
@@ -89,7 +93,7 @@ class Guard:
             if not begun:
                 await refuse(told(error), sending)
 
-    async def _admitted(self, scope: MutableMapping[str, Any], receive: Receive) -> bytes:
+    async def _admitted(self, scope: Scope, receive: Receive) -> bytes:
         """The body of a request that may come in; its caller stands in the scope.
 
         Raises:
@@ -102,14 +106,15 @@ class Guard:
         if scope["path"].startswith("/api/") and scope["path"] not in PUBLIC:
             state["caller"] = self._caller(headers.get(b"authorization", b"").decode("latin-1"), scope)
         try:
-            data = await asyncio.wait_for(_read(receive), PATIENCE)
+            async with asyncio.timeout(PATIENCE):
+                data = await _read(receive)
         except TimeoutError:
             raise InvalidParameter("The request came in too slowly.", "Send it again.") from None
         if scope["path"].startswith("/api/"):
-            see_once(data)
+            scope[PARSED] = parsed(data)
         return data
 
-    def _caller(self, said: str, scope: MutableMapping[str, Any]) -> Any:
+    def _caller(self, said: str, scope: Scope) -> Any:
         scheme, _, token = said.partition(" ")
         service = self._service
         caller = service.people.caller(token.strip()) if scheme.lower() == "bearer" else None
@@ -139,22 +144,27 @@ def see_host(host: str, allowed: tuple[str, ...]) -> None:
         )
 
 
-def see_once(data: bytes) -> None:
-    """See that no key stands twice in an object: readers differ in the one that counts, and epsilon is a price.
+def parsed(data: bytes) -> Any:
+    """The content of a body; None where it is no JSON, which is refused elsewhere.
 
     Raises:
-        InvalidParameter: one does. A body that is no JSON is refused elsewhere.
+        InvalidParameter: a key stands twice in an object. Readers differ in the one that counts, and epsilon is a
+            price.
     """
     twice = False
 
-    def see(pairs: list[tuple[str, Any]]) -> None:
+    def see(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         nonlocal twice
-        twice |= len({name for name, _ in pairs}) < len(pairs)
+        found = dict(pairs)
+        twice |= len(found) < len(pairs)
+        return found
 
+    content = None
     with contextlib.suppress(ValueError, RecursionError):
-        json.loads(data, object_pairs_hook=see)
+        content = json.loads(data, object_pairs_hook=see) if data else None
     if twice:
         raise InvalidParameter("A key stands twice in the request.", "Write each key once.")
+    return content
 
 
 async def _read(receive: Receive) -> bytes:

@@ -1,4 +1,7 @@
-"""Connections that send no whole request in time are closed, or a few hundred idle ones would keep everybody out."""
+"""Connections that send no whole request in time are closed, or a few hundred idle ones would keep everybody out.
+
+The protocols are uvicorn's; another one than this is `running.quick_protocol`.
+"""
 
 from __future__ import annotations
 
@@ -9,38 +12,45 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEAD_PATIENCE = 20.0
 """Seconds for the first lines of a request to come in: after a connection is made, and after each answer."""
+MOST_HEAD = 1 << 15
+"""Bytes of these lines, and of those behind a body."""
 
 
-class PatientProtocol(H11Protocol):
-    """HTTP as uvicorn speaks it, which waits without end for the first lines of a request."""
+class Patient:
+    """Waits for the first lines of a request, for which uvicorn itself waits without end."""
 
+    loop: asyncio.AbstractEventLoop
+    cycle: Any
+    transport: Any
     _late: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
-        super().connection_made(transport)
+        super().connection_made(transport)  # type: ignore[misc]  # of the protocol that this is mixed into, as below
         self._wait()
 
     def on_response_complete(self) -> None:
         """Begin to wait for the next one."""
-        super().on_response_complete()
+        super().on_response_complete()  # type: ignore[misc]
         self._wait()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Wait for nothing."""
-        self._stop()
-        super().connection_lost(exc)
-
-    def _wait(self) -> None:
-        self._stop()
-        self._late = self.loop.call_later(HEAD_PATIENCE, self._give_up)
-
-    def _stop(self) -> None:
         if self._late is not None:
             self._late.cancel()
+        super().connection_lost(exc)  # type: ignore[misc]
+
+    def _wait(self) -> None:
+        if self._late is not None:
+            self._late.cancel()
+        self._late = self.loop.call_later(HEAD_PATIENCE, self._give_up)
 
     def _give_up(self) -> None:
         cycle: Any = self.cycle  # None before the first request
         at_work = cycle is not None and not cycle.response_complete
         if not at_work and not self.transport.is_closing():
             self.transport.close()
+
+
+class PatientProtocol(Patient, H11Protocol):
+    """HTTP as h11 reads it."""

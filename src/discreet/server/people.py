@@ -89,7 +89,7 @@ class People:
         Raises:
             InvalidParameter: nobody has this name.
         """
-        found = self.state.one("SELECT role FROM people WHERE name = ?", (name,))
+        found = next(iter(self.state.recall("SELECT role FROM people WHERE name = ?", (name,))), None)
         if found is None:
             raise InvalidParameter("Nobody has this name.", "Add the person first.")
         return str(found["role"])
@@ -145,7 +145,7 @@ class People:
 
     def grants(self, name: str) -> dict[str, Terms]:
         """The budgets of an analyst, by data set."""
-        rows = self.state.all("SELECT * FROM grants WHERE name = ? ORDER BY dataset", (name,))
+        rows = self.state.recall("SELECT * FROM grants WHERE name = ? ORDER BY dataset", (name,))
         return {
             str(row["dataset"]): Terms(
                 Fraction(row["epsilon"]), Fraction(row["most"]) if row["most"] else None, row["expires"]
@@ -218,7 +218,8 @@ class People:
     def caller(self, text: str) -> Caller | None:
         """Who holds a token; None where it is unknown, expired or revoked."""
         name, _ = parts(text)
-        row = self.state.one("SELECT * FROM tokens WHERE id = ?", (name,)) if name else None
+        rows = self.state.recall("SELECT * FROM tokens WHERE id = ?", (name,)) if name else []
+        row = next(iter(rows), None)
         known = row["digest"] if row is not None else digest("")
         return self._valid(row) if fits(text, known) and row is not None else None
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import gc
 import secrets
 import socket
 from collections.abc import Callable, Sequence
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 SUFFIX, SCHEMA = ".service.db", "discreet_service"
 """Where its state lies, in files and in a database."""
+
+GARBAGE = (20_000, 50, 100)
+"""How seldom a process that serves looks for garbage: objects that were made, and looks at younger ones."""
 
 
 @dataclass(frozen=True)
@@ -146,12 +151,25 @@ def listen(service: Service, at: Listening, ready: Callable[[str], None]) -> Non
     """
     listener = bound(at)
     listener.listen(128)  # a client that comes at once waits for the process below
-    host, port = listener.getsockname()[:2]
-    ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    ready(address(listener))
     try:
-        process(service).run([listener])
+        run(process(service), listener)
     finally:
         listener.close()
+
+
+def run(server: uvicorn.Server, listener: socket.socket) -> None:
+    """Serve until told to stop, in a process that does nothing else."""
+    gc.collect()
+    gc.freeze()  # modules and tables stay; to look for garbage among them takes a tenth of the time
+    gc.set_threshold(*GARBAGE)
+    server.run([listener])
+
+
+def address(listener: socket.socket) -> str:
+    """The address of a socket, for a browser."""
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def process(service: Service) -> uvicorn.Server:
@@ -159,22 +177,35 @@ def process(service: Service) -> uvicorn.Server:
     import uvicorn
 
     from discreet.server.app import make_app
-    from discreet.server.patience import PatientProtocol
+    from discreet.server.patience import MOST_HEAD
 
     return uvicorn.Server(
         uvicorn.Config(
             make_app(service), log_level="error", access_log=False, server_header=False, proxy_headers=False,
-            timeout_keep_alive=15, limit_concurrency=512, h11_max_incomplete_event_size=1 << 15, ws="none",
-            http=PatientProtocol, lifespan="on", timeout_graceful_shutdown=30,
+            timeout_keep_alive=15, limit_concurrency=512, h11_max_incomplete_event_size=MOST_HEAD, ws="none",
+            http=protocol(), lifespan="on", timeout_graceful_shutdown=30,
         )
     )  # fmt: skip
 
 
-def bound(at: Listening) -> socket.socket:
-    """A socket that is bound, so that the port is known before anybody is told."""
+def protocol() -> type[asyncio.Protocol]:
+    """The protocol for connections: the fastest that is installed."""
+    try:
+        from discreet.server.running.quick_protocol import QuickProtocol
+    except ImportError:
+        from discreet.server.patience import PatientProtocol
+
+        return PatientProtocol
+    return QuickProtocol
+
+
+def bound(at: Listening, *, shared: bool = False) -> socket.socket:
+    """A socket that is bound, so that the port is known before anybody is told; one may be shared by processes."""
     family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
         listener.bind((at.host, at.port))
     except OSError:

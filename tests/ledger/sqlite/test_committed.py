@@ -12,8 +12,9 @@ import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.ledger.sqlite import committed
+from discreet.ledger.sqlite import committed, store
 from discreet.ledger.sqlite.committed import Committed
+from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS, ANA = Account("data set visits", Loss(10)), Account("analyst ana", Loss(3))
@@ -132,3 +133,56 @@ def test_no_look_is_made_beside_an_old_copy(tmp_path: Path, put: str) -> None:
                 other.charge(f"theirs {at}", Loss(1), [VISITS])
         with pytest.raises(LedgerError):
             ledger.standings([VISITS])
+
+
+def see_read_once(ours: Ledger, other: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries of others that came before and after ours are read by one transaction, for all who look."""
+    answered(ours, "first", VISITS, ANA)
+    assert len(ours.since(0)) == 2
+    for at in range(5):
+        for turn in range(3):
+            answered(other, f"theirs {at} {turn}", ANA)
+        answered(ours, f"ours {at}")
+    answered(other, "last", VISITS, ANA)
+    reads, read = [], SqliteStore.read
+
+    def counted(self: SqliteStore, work: Any) -> Any:
+        reads.append(work)
+        return read(self, work)
+
+    monkeypatch.setattr(SqliteStore, "read", counted)
+    found = state(ours)
+    assert len(reads) == 1
+    assert [entry.number for entry in ours.since(0)] == list(range(1, 45))
+    assert found == state(other)
+
+
+def test_entries_of_others_are_read_once(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see_read_once(*pair, monkeypatch)
+
+
+def test_entries_that_are_left_out_are_read_by_those_who_need_them(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: nobody has the entries between, and each look is a transaction, which shows all of them."""
+    monkeypatch.setattr(SqlRows, "reach_back", lambda *_: None)
+    with pytest.raises(AssertionError, match="== 1"):
+        see_read_once(*pair, monkeypatch)
+    assert state(pair[0]) == state(pair[1])
+
+
+def test_very_many_entries_of_others_are_not_kept(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (committed, store):
+        monkeypatch.setattr(module, "KEPT", 4)
+    see_present(*pair)
+    ours, other = pair
+    for at in range(6):
+        answered(other, f"more {at}")
+        answered(ours, f"more of ours {at}")
+        answered(other, f"still more {at}", ANA)
+    assert state(ours) == state(other)
+    assert ours.verify() == 24 + 36

@@ -95,6 +95,9 @@ def command(
             help="Memory of each of the processes that evaluate the part of a question above the noise.",
         ),
     ] = 512,
+    processes: Annotated[
+        int, typer.Option("--processes", min=1, max=64, help="How many processes share the port.")
+    ] = 1,
     oidc: Annotated[
         Path | None,
         typer.Option(
@@ -122,6 +125,7 @@ def command(
       discreet serve visits.toml trips.toml --port 9000
       discreet serve policy.toml --public-url https://stats.example.org
       discreet serve policy.toml --ledger postgresql://discreet@db.example.org/budgets
+      discreet serve policy.toml --processes 2
       discreet serve policy.toml --oidc provider.toml
       discreet serve policy.toml --pg-port 5433                (for psql, DBeaver, Metabase, Superset, …)
       discreet serve policy.toml --new-token administrator     (when all tokens are lost)
@@ -130,17 +134,21 @@ def command(
     from discreet.engines.isolated.workers import isolated
     from discreet.server.desk import Caps
     from discreet.server.oidc.settings import read_settings
+    from discreet.server.running.several import Opened, listen_together
     from discreet.server.start import Listening, listen, open_service
 
     if demo and (policies or new_token):
         raise opt.Usage("--demo serves data of its own; leave the policy out")
+    if processes > 1 and postgres.pg_port is not None:
+        raise opt.Usage("--pg-port goes with one process; start another one for it, on the same files")
     at = Listening(host, port, public_url)
     with ExitStack() as stack:
         stack.enter_context(isolated(memory))
         with Progress("opening the data"):
             files = [_invented(stack)] if demo else [policy_file(one) for one in policies or (None,)]
             provider = None if oidc is None else read_settings(oidc)
-            service = open_service(files, at.settings(Caps(timeout=timeout, slot=slot)), ledger, provider)
+            settings = at.settings(Caps(timeout=timeout, slot=slot))
+            service = open_service(files, settings, ledger, provider)
         if new_token is not None:
             stack.callback(service.close)
             typer.echo(service.people.issue("this machine", new_token))
@@ -148,9 +156,16 @@ def command(
         _tell_tokens(service, demo)
         if postgres.pg_port is not None:
             stack.enter_context(_speaking_postgres(service, postgres, postgres.pg_port))
-        listen(
-            service, at, lambda url: typer.echo(f"serving {', '.join(service.datasets)} at {url}", err=True)
-        )
+        names = ", ".join(service.datasets)
+
+        def ready(url: str) -> None:
+            typer.echo(f"serving {names} at {url}", err=True)
+
+        if processes > 1:
+            service.close()
+            listen_together(Opened(files, settings, ledger, provider, memory), at, processes, ready)
+        else:
+            listen(service, at, ready)
 
 
 @contextmanager

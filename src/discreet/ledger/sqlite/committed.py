@@ -131,7 +131,8 @@ class Committed:
 
         Args:
             book: that the chain was checked up to.
-            last: the entries up to it, without a gap; others may stand before these.
+            last: the entries up to it, without a gap; where others stand between these and those that are known,
+                nothing is taken note of.
         """
         known = self._look
         if known is not None and known.at.head == book.head:
@@ -140,7 +141,9 @@ class Committed:
             self.forget()
             return
         since = known.at.head.number + 1 if known is not None else 0
-        if known is None or last[0].number > since or since > book.head.number + 1:
+        if known is not None and last[0].number > since:
+            return  # entries of other processes come between, which the next look reads
+        if known is None or since > book.head.number + 1:
             entries, new = list(last), last
             self._posted = {}
         else:
@@ -151,9 +154,19 @@ class Committed:
         self._entries, self._posted = entries, {**self._posted, **posted} if posted else self._posted
         self._look = Look(book, entries[0].number, entries, self._posted)
 
+    def start_anew(self) -> None:
+        """Know no entries any more, as there are too many new ones."""
+        self._look, self._entries, self._posted = None, [], {}
+
     def forget(self) -> None:
         """Know nothing any more."""
-        self._look, self._entries, self._posted, self._noted = None, [], {}, 0
+        self.start_anew()
+        self._noted = 0
+
+    @property
+    def known(self) -> Look | None:
+        """The last look, for those who have read the ledger to its end since they began."""
+        return self._look
 
     def now(self) -> Look | None:
         """A look at the ledger; None where another process may have written since, or put an old copy back."""

@@ -62,6 +62,7 @@ class HeadFile:
         mode = os.O_RDWR if write else os.O_RDONLY
         self._fd = os.open(path, mode | (os.O_CREAT if make else 0) | getattr(os, "O_BINARY", 0), 0o600)
         self.held = False  # the lock, by this object
+        self.waited = False  # for another writer, the last time
         self._raw = b""
         self._noted: Noted | None = None
         self._next = 0  # the slot to write: not the one that holds the newest head
@@ -76,7 +77,9 @@ class HeadFile:
     def lock(self, timeout: float) -> bool:
         """Wait until this is the only writer; False when that takes too long."""
         deadline, pause = time.monotonic() + timeout, 0.0002
+        self.waited = False
         while not _lock(self._fd):
+            self.waited = True
             if time.monotonic() > deadline:
                 return False
             time.sleep(pause)

@@ -11,7 +11,7 @@ import contextlib
 import os
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, LedgerError
@@ -21,7 +21,7 @@ from discreet.ledger.chain.verify import LOOK
 from discreet.ledger.faults import busy
 from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
 from discreet.ledger.rows import key_of
-from discreet.ledger.sqlite.committed import Committed, Unknown
+from discreet.ledger.sqlite.committed import KEPT, Committed, Unknown
 from discreet.ledger.sqlite.faults import code_of, explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import opened
@@ -81,12 +81,30 @@ class SqliteStore:
         return self._submit(work, False)
 
     def look(self, work: Callable[[Rows], Result]) -> Result:
-        """Run `work` on the end of the ledger that is known here while no other process wrote, or on a snapshot."""
-        known = self._committed.now() if not self._closed and self._process == os.getpid() else None
-        if known is not None:
-            with contextlib.suppress(Unknown):
-                return work(known)
+        """Run `work` on the end of the ledger that is known here, or on a snapshot.
+
+        Where another process wrote since, the entries that it wrote are read first, once for all who look.
+        """
+        if not self._closed and self._process == os.getpid():
+            known = self._committed.now()
+            least = 0
+            if known is None:
+                least = self.read(self._reach)
+                known = self._committed.known
+            if known is not None and known.at.head.number >= least:
+                with contextlib.suppress(Unknown):
+                    return work(known)
         return self.read(work)
+
+    def _reach(self, rows: Rows) -> int:
+        """Read the entries that other processes wrote since the last look of this one; the number of the last one."""
+        head, known = rows.book().head.number, self._committed.known
+        if known is not None and isinstance(rows, SqlRows):
+            if head - known.at.head.number <= KEPT:
+                rows.reach_back(known.at.head.number)
+            else:
+                self._committed.start_anew()
+        return head
 
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
@@ -136,7 +154,7 @@ class SqliteStore:
     def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
         return self._group.perform(work, writes, self._timeout, self.where)
 
-    def _batch(self, requests: Sequence[QueuedWork]) -> None:
+    def _batch(self, requests: list[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
         if not self._lock.acquire(timeout=self._timeout):
             fail(requests, busy(self.where))
@@ -171,12 +189,14 @@ class SqliteStore:
                 self._head.unlock()
             self._lock.release()
 
-    def _transact(self, requests: Sequence[QueuedWork], step: Step) -> None:
+    def _transact(self, requests: list[QueuedWork], step: Step) -> None:
         writes = any(request.writes for request in requests)
         connection = self._ready()
         assert self._seen is not None
         self._same_file()
         noted = self._claim() if writes else self._seen
+        if writes and self._head is not None and self._head.waited:
+            self._group.gather(requests)
         connection.execute("BEGIN IMMEDIATE" if writes else "BEGIN")
         (version,) = connection.execute("PRAGMA data_version").fetchone()
         rows = SqlRows(connection, noted, TAIL, same=not writes and version == self._version)

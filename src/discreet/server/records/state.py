@@ -20,10 +20,13 @@ from discreet.ledger import Head
 from discreet.ledger.group_commit import Group, QueuedWork
 from discreet.ledger.postgres.address import is_address, read_address
 from discreet.server.records.audit import Line, broken, followed, next_line, start
+from discreet.server.records.changes import Changes
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
 PAGE = 1000
+MOST = 10_000
+"""How many queries are recalled."""
 PATIENCE = 30.0
 """Seconds after which somebody who waits for others to write is told that the service is busy."""
 
@@ -62,6 +65,8 @@ class State:
         self._where, self._group = os.fspath(where), Group(self._together)
         # Who looks something up, as every request does, need not wait for the disk of somebody who writes.
         self._tables, self._looks = _open(os.fspath(where)), _open(os.fspath(where))
+        self._changes = None if is_address(self._where) else Changes(f"{self._where}-changes", PATIENCE)
+        self._known: tuple[bytes, dict[tuple[str, Sequence[Any]], list[Row]]] = b"", {}
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -70,17 +75,24 @@ class State:
             if self._writer:
                 yield
                 return
-            with self._tables.transaction():
-                self._writer = threading.get_ident()
-                try:
-                    yield
-                finally:
-                    self._writer = 0
+            with self._changes.changing() if self._changes else contextlib.nullcontext(), self._transaction():
+                yield
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """One transaction that changes nothing that `recall` keeps, or is known to `changes`."""
+        with self._lock, self._tables.transaction():
+            self._writer = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._writer = 0
 
     def together(self, work: Callable[[], T]) -> T:
         """Do some work that writes; those who come meanwhile share one transaction, and wait for one disk.
 
-        It may be done twice, where it shared a transaction with work that failed. Not within `writing`.
+        It writes nothing that `recall` is asked for, and it may be done twice, where it shared a transaction
+        with work that failed. Not within `writing`.
 
         Raises:
             LedgerError: it was not begun in time, or cannot be written.
@@ -91,7 +103,7 @@ class State:
     def _together(self, requests: Sequence[QueuedWork]) -> None:
         """Do the work of all in one transaction; where one fails, each is done again in one of its own."""
         try:
-            with self.writing():
+            with self._transaction():
                 for request in requests:
                     request.result = request.work(None)
         except Exception as error:
@@ -116,6 +128,23 @@ class State:
             return self._tables.read(sql, given)
         with self._looking:
             return self._looks.read(sql, given)
+
+    def recall(self, sql: str, given: Sequence[Any] = ()) -> list[Row]:
+        """The present rows of a query of people, tokens or budgets: they are kept, and read again after a change."""
+        now = None if self._changes is None else self._changes.now()
+        if now is None:
+            return self.all(sql, given)
+        at, known = self._known
+        if at != now:
+            at, known = self._known = now, {}
+        rows = known.get((sql, given))
+        if rows is None:
+            rows = self.all(sql, given)
+            if (
+                rows and len(known) < MOST
+            ):  # a name that is not there is not kept, or guesses would fill the memory
+                known[sql, given] = rows
+        return rows
 
     def one(self, sql: str, given: Sequence[Any] = ()) -> Row | None:
         """The first row of a query."""
@@ -196,6 +225,8 @@ class State:
         with self._lock, self._looking:
             self._tables.close()
             self._looks.close()
+            if self._changes is not None:
+                self._changes.close()
 
 
 def _open(where: str) -> Tables:

@@ -1,0 +1,134 @@
+"""The number of changes: a token that was revoked and a budget that was withdrawn count at once, in every process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from discreet.errors import LedgerError
+from discreet.server.people import People
+from discreet.server.records.changes import Changes
+from discreet.server.records.state import State
+from discreet.server.tokens import parts
+
+Pair = tuple[People, People]
+
+
+@pytest.fixture
+def pair(tmp_path: Path) -> Iterator[Pair]:
+    """The people of one service, as two processes see them."""
+    states = [State(tmp_path / "service.db") for _ in range(2)]
+    yield People(states[0]), People(states[1])
+    for one in states:
+        one.close()
+
+
+def see_changes_at_once(pair: Pair) -> None:
+    ours, theirs = pair
+    ours.add("test", "ana", "analyst")
+    for _ in range(3):
+        token = ours.issue("test", "ana")
+        ours.grant("test", "ana", "visits", 3)
+        for people in (ours, theirs, ours, theirs):
+            assert people.caller(token) is not None
+            assert list(people.grants("ana")) == ["visits"]
+        ours.grant("test", "ana", "visits", 2)
+        assert theirs.grants("ana")["visits"].epsilon == 2
+        theirs.withdraw("test", "ana", "visits")
+        assert [one.grants("ana") for one in pair] == [{}, {}]
+        theirs.revoke("test", parts(token)[0])
+        assert [one.caller(token) for one in pair] == [None, None]
+
+
+def test_changes_are_seen_at_once(pair: Pair) -> None:
+    see_changes_at_once(pair)
+
+
+def test_rows_that_outlive_a_change_are_found(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault."""
+    monkeypatch.setattr(Changes, "now", lambda self: b"always")
+    with pytest.raises(AssertionError):
+        see_changes_at_once(pair)
+
+
+def test_a_token_that_expires_is_refused_though_its_row_is_kept(tmp_path: Path) -> None:
+    now = 1_000.0
+    state = State(tmp_path / "service.db", clock=lambda: now)
+    people = People(state)
+    people.add("test", "ana", "analyst")
+    token = people.issue("test", "ana", days=1)
+    assert people.caller(token) is not None
+    now += 86_400
+    assert people.caller(token) is None
+    state.close()
+
+
+def test_rows_are_kept_while_nothing_changes(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    ours, theirs = pair
+    ours.add("test", "ana", "analyst")
+    token = ours.issue("test", "ana")
+    assert theirs.caller(token) is not None
+    read: list[str] = []
+
+    def noted(sql: str, given: object = ()) -> list[Any]:
+        read.append(sql)
+        return []
+
+    monkeypatch.setattr(theirs.state, "all", noted)
+    assert theirs.caller(token) is not None
+    assert read == []
+    assert theirs.caller(token.replace("discreet_", "discreet_0", 1)) is None  # another name is looked up
+    assert len(read) == 1
+
+
+def test_nothing_is_kept_while_a_change_is_under_way(tmp_path: Path) -> None:
+    one, two = (Changes(str(tmp_path / "n"), 0.05) for _ in range(2))
+    before = two.now()
+    with one.changing():
+        assert (one.now(), two.now()) == (None, None)
+        with pytest.raises(LedgerError, match="busy"), two.changing():
+            pass
+    assert two.now() not in (None, before)
+    one.close()
+    two.close()
+
+
+def test_a_process_that_ends_in_the_middle_leaves_nothing_kept(tmp_path: Path) -> None:
+    place = str(tmp_path / "n")
+    code = (
+        "import os, sys; from discreet.server.records.changes import Changes\n"
+        "with Changes(sys.argv[1], 1).changing(): os._exit(0)"
+    )
+    subprocess.run([sys.executable, "-c", code, place], check=True)
+    changes = Changes(place, 1)
+    assert changes.now() is None
+    with changes.changing():
+        pass
+    assert changes.now() is not None
+    changes.close()
+
+
+def test_a_file_that_was_taken_away_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("discreet.server.records.changes.LOOK", 0.0)
+    place = tmp_path / "n"
+    one, two = (Changes(str(place), 1) for _ in range(2))
+    before = one.now()
+    os.remove(place)
+    with two.changing():
+        assert one.now() is None
+    assert one.now() == two.now() != before
+    one.close()
+    two.close()
+    assert one.now() is None
+
+
+def test_it_must_be_writable(tmp_path: Path) -> None:
+    (tmp_path / "n").mkdir()
+    with pytest.raises(LedgerError, match="cannot be opened"):
+        Changes(str(tmp_path / "n"), 1)

@@ -1,0 +1,82 @@
+"""Several processes on one port: one token, one that is killed is begun anew, all end together."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from discreet.errors import ServerError
+from discreet.server.running import several
+from discreet.server.running.several import Opened, listen_together
+from discreet.server.service import Settings
+from discreet.server.start import Listening
+from tests.server.conftest import make_hospital
+
+
+def children(of: int) -> set[int]:
+    """The processes that serve."""
+    found = set()
+    for one in Path("/proc").iterdir():
+        try:
+            parent = int((one / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == of and b"--multiprocessing-fork" in (one / "cmdline").read_bytes():
+                found.add(int(one.name))
+        except (ValueError, OSError):
+            continue
+    return found
+
+
+def me(port: int, token: str) -> int:
+    """The status of a request on a connection of its own."""
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    try:
+        connection.request("GET", "/api/v1/me", headers={"Authorization": f"Bearer {token}"})
+        return connection.getresponse().status
+    except OSError:
+        return 0
+    finally:
+        connection.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are found in /proc")
+def test_two_serve_one_port_and_one_that_is_killed_is_begun_anew(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "discreet", "serve", str(make_hospital(tmp_path)), "--port", "0"]
+    with subprocess.Popen([*command, "--processes", "2"], stderr=subprocess.PIPE, text=True) as parent:
+        assert parent.stderr is not None
+        said = []
+        for line in parent.stderr:
+            said.append(line)
+            if line.startswith("serving "):
+                break
+        (token,) = [line.split()[1] for line in said if line.startswith("administrator: ")]  # printed once
+        port = int(said[-1].rpartition(":")[2])
+        first = children(parent.pid)
+        assert len(first) == 2
+        assert {me(port, token) for _ in range(8)} == {200}
+        os.kill(min(first), signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while len(now := children(parent.pid)) < 2 or now == first:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        assert me(port, token) == 200  # the other one serves on
+        parent.send_signal(signal.SIGTERM)
+        assert parent.wait(60) == 0
+        assert not any(Path(f"/proc/{one}").exists() for one in now | first)
+
+
+def test_processes_that_do_not_begin_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(several, "_serve", _fails)
+    opened = Opened([tmp_path / "policy.toml"], Settings(), "", None, 512)
+    with pytest.raises(ServerError, match="did not begin"):
+        listen_together(opened, Listening(port=0), 1, lambda _: None)
+
+
+def _fails(*_: object) -> None:
+    sys.exit(3)
