@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from discreet.cli.options import Usage
-from discreet.dbapi.named_statements import statements
 
 
 def see_one(text: str) -> None:
     """Refuse a text of several statements, of which nothing but `discreet query` takes one."""
+    from discreet.dbapi.named_statements import statements
+
     if len(statements(text)) > 1:
         raise Usage(
             "several statements are one workload, which only `discreet query` takes; look at one at a time"

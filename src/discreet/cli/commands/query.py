@@ -15,7 +15,6 @@ from discreet.cli.remote import Remote
 from discreet.cli.terminal.signals import stoppable
 from discreet.cli.terminal.sink import Sink
 from discreet.cli.workloads.asking import preview, workload
-from discreet.dbapi.named_statements import statements
 from discreet.rational import show
 
 if TYPE_CHECKING:
@@ -85,6 +84,7 @@ def command(
           "SELECT county, AVG(age) AS age FROM visits GROUP BY county" --epsilon 0.1
     """  # noqa: D301
     from discreet.cli.output import say
+    from discreet.dbapi.named_statements import statements
 
     text = asked.text()
     known = {"within": opt.errors_of(within), "reuse": reuse}
