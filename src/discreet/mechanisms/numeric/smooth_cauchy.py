@@ -43,6 +43,7 @@ class SmoothCauchy(SmoothNoise, PureLoss):
         InvalidParameter: a parameter outside its range.
 
     Example:
+        >>> from discreet.mechanisms import Climbed
         >>> triangles = SmoothCauchy(1, lambda common: min(common, 32), most=5984)
         >>> 0 <= triangles.release(Climbed(value=45, width=10)) <= 5984
         True

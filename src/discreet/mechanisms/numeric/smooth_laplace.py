@@ -75,6 +75,7 @@ class SmoothLaplace(SmoothNoise):
         InvalidParameter: a parameter outside its range, or an epsilon so small that this delta buys no such noise.
 
     Example:
+        >>> from discreet.mechanisms import Climbed
         >>> triangles = SmoothLaplace(1, 1e-6, lambda common: min(common, 32), most=5984, width=10)
         >>> 0 <= triangles.release(Climbed(value=45, width=10)) <= 5984
         True
