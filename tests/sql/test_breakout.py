@@ -264,7 +264,8 @@ def test_a_limit_that_noise_makes_negative_is_none(part: str) -> None:
 
 def test_every_release_of_a_statement_is_paid_for(watch: Watch) -> None:
     """However many times people are counted, wherever that stands: each has its share of the price."""
-    q = "SELECT COUNT(*) AS n FROM visits WHERE age > "
+    # Ranges of rows would be measured together.
+    q = "SELECT COUNT(DISTINCT u) AS n FROM visits WHERE age > "
     statement = (
         f"WITH a AS ({q}1) SELECT c, COUNT(*) AS n, ({q}2) AS m, (SELECT n FROM ({q}3)) AS k FROM visits GROUP BY c "
         f"HAVING COUNT(*) > ({q}4) - 1000 UNION ALL SELECT 'z', n, n, n FROM a"

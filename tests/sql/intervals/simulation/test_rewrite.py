@@ -39,6 +39,7 @@ WHOLE = [
     "SELECT c, COUNT(*) AS n, SUM(age) / COUNT(*) AS r FROM visits GROUP BY c",
     f"SELECT SUM(n) AS total, MAX(a) AS most FROM {BY_C} AS q",
     f"SELECT c, n, n / SUM(n) OVER () AS share FROM {BY_C} AS q",
+    f"SELECT c, n, SUM(n) OVER w AS s FROM {BY_C} AS q WINDOW w AS (ORDER BY c)",
     f"SELECT c, rank() OVER (ORDER BY n DESC) AS r, lag(n) OVER (ORDER BY c) AS before FROM {BY_C} AS q",
     f"SELECT c, SUM(s) AS s, COUNT(*) AS k FROM {BY_CD} AS q GROUP BY c",
     f"SELECT d, AVG(s) AS s FROM {BY_CD} AS q WHERE c <> 'y' GROUP BY d",
@@ -200,7 +201,6 @@ def test_every_row_that_is_shown_is_among_the_draws(session: dp.Session, sql: st
         f"SELECT DISTINCT ON (c) c, n FROM {BY_C} AS q QUALIFY row_number() OVER (ORDER BY n) < 3",
         f"SELECT c, n FROM (SELECT c, n FROM {BY_C} AS z LIMIT 1) AS q",
         f"WITH q(k, m, o) AS {BY_C} SELECT k, m FROM q",
-        f"SELECT c, n, SUM(n) OVER w AS s FROM {BY_C} AS q WINDOW w AS (ORDER BY c)",
         f"SELECT x FROM {BY_C} AS q, unnest([n, a]) AS t(x)",
     ],
 )
