@@ -75,3 +75,9 @@ def test_tables_are_the_same_as_families_and_many_values_have_none() -> None:
     table = tuple(tuple(range(at + 1)) for at in range(20))
     assert for_tables(20, (table,)).known_as == found_for(20, (RUNNING,)).known_as
     assert for_families(MOST_VALUES + 1, (RUNNING,)) is None
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_table_need_not_hold_all_values() -> None:
+    found = for_tables(4, (((0, 3),), ((1,), (2,))))
+    assert np.diag(found.rows).min() > 0

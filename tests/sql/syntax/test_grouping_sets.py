@@ -45,6 +45,9 @@ def expanded(sql: str) -> str:
         "SELECT a, b, SUM(v) AS s FROM t GROUP BY ROLLUP (a, b) ORDER BY GROUPING(a), b NULLS LAST, a LIMIT 5",
         "SELECT b, GROUPING_ID(a, b) AS g FROM t GROUP BY CUBE (a, b) ORDER BY SUM(v) + 1, a, b LIMIT 6",
         "SELECT a, COUNT(*) * 100 / SUM(COUNT(*)) OVER () AS p FROM t GROUP BY GROUPING SETS ((a), (b), ())",
+        "SELECT -v % 3 AS v, SUM(b) AS s FROM t GROUP BY ROLLUP (v) QUALIFY row_number() OVER (ORDER BY v) < 3",
+        "SELECT -v AS v, SUM(b) AS s FROM t GROUP BY ROLLUP (v) ORDER BY -v LIMIT 2",
+        "SELECT -v AS v, SUM(b) AS s FROM t GROUP BY ROLLUP (v) ORDER BY v LIMIT 2",
     ],
 )
 def test_the_rows_are_those_of_duckdb(table: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from discreet.sql.syntax.join_groups import one_after_the_other
+from discreet.sql.syntax.join_groups import TIED, one_after_the_other
 
 
 @pytest.fixture(scope="module")
@@ -51,3 +51,12 @@ def test_the_rows_are_the_same(tables: duckdb.DuckDBPyConnection, joins: str) ->
 def test_outer_joins_and_plain_ones_stay(joins: str) -> None:
     sql = f"SELECT a FROM {joins}"
     assert unnested(sql) == sqlglot.parse_one(sql, read="duckdb").sql("duckdb")
+
+
+def test_a_source_that_stood_behind_join_stands_behind_no_comma() -> None:
+    query = sqlglot.parse_one(
+        "SELECT 1 FROM a JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x, c AS d", read="duckdb"
+    )
+    assert isinstance(query, exp.Select)
+    one_after_the_other(query)
+    assert [bool(join.meta.get(TIED)) for join in query.args["joins"]] == [True, True, False]

@@ -159,7 +159,7 @@ def _gram(size: int, family: RangeFamily) -> Floats:
 def _best(grams: Sequence[Floats]) -> Lengths:
     with one_thread():
         weights = [1.0] * len(grams)
-        square = _of_gram(grams[0])
+        square = grams[0]  # one alone may not hold all values
         for _ in range(TURNS if len(grams) > 1 else 1):
             square = _of_gram(np.einsum("i,ijk->jk", weights, np.array(grams)))
             inverse = np.linalg.inv(square)

@@ -80,9 +80,14 @@ def _apart(node: exp.Select, every: list[exp.Expr], names: list[str]) -> tuple[e
     """
     parts: dict[exp.Expr, str] = {}
 
+    listed = frozenset(name.lower() for name in names)
+    keys = frozenset(key.name.lower() for key in every if isinstance(key, exp.Column))
+
     def read(one: exp.Expr, known: frozenset[str] = frozenset()) -> exp.Expr:
         if isinstance(one, exp.Column) and not one.table and one.name.lower() in known:
             return one
+        if not isinstance(one, exp.Order | exp.Ordered | exp.Distinct | exp.Tuple | exp.Paren):
+            known -= keys  # within an expression, a name that is that of a key means the key
         if one in every or _is_grouping(one) or is_aggregate(one):
             name = parts.setdefault(one.copy(), PART.format(len(parts)))
             return exp.column(exp.to_identifier(name, quoted=True))
@@ -99,7 +104,6 @@ def _apart(node: exp.Select, every: list[exp.Expr], names: list[str]) -> tuple[e
         else:
             kept.append(item.copy())
             outer.append("expressions", exp.column(shown))
-    listed = frozenset(name.lower() for name in names)
     for part in ("order", "distinct", "qualify"):
         if node.args.get(part) is not None:
             outer.set(part, read(node.args[part].copy(), listed))

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+TIED = "tied"
+"""The mark of a source without words of a join that stood behind JOIN, not behind a comma."""
+
 
 def one_after_the_other(node: exp.Select) -> None:
     """Take the parentheses off joins in FROM, as far as no outer join hangs on them.
@@ -37,9 +40,11 @@ def one_after_the_other(node: exp.Select) -> None:
         inner.set("joins", None)
         place = joins.index(join) if join in joins else len(joins)
         conditions += [joined.args["on"] for joined in (join, *own) if joined.args.get("on") is not None]
-        joins[place : place + 1] = [
-            exp.Join(this=source) for source in (inner, *(joined.this for joined in own))
-        ]
+        comma = not any(join.args.get(key) for key in ("on", "kind")) and not join.meta.get(TIED)
+        made = [exp.Join(this=source) for source in (inner, *(joined.this for joined in own))]
+        for one in made[comma:]:
+            one.meta[TIED] = True
+        joins[place : place + 1] = made
     if joins != (node.args.get("joins") or []):
         node.set("joins", joins)
     for condition in conditions:

@@ -48,6 +48,7 @@ class Clause:
         natural: whether it is on all columns that both sides have.
         comma: whether it says nothing, so that WHERE says it, and it may as well stand later.
         asof: whether each row finds the nearest partner alone.
+        beside: the sources since the last comma, where USING looks for its columns; none where it looks in all.
     """
 
     node: exp.Join
@@ -59,6 +60,7 @@ class Clause:
     natural: bool = False
     comma: bool = False
     asof: bool = False
+    beside: tuple[str, ...] = ()
 
 
 def read_join(text: str, node: exp.Join) -> Clause:
@@ -99,7 +101,7 @@ def join_on_unit(
     """Join two FROM clauses over private rows, whose internal names differ, on the privacy unit."""
     rows = right.rows
     if clause.natural:
-        clause = replace(clause, using=tuple(c for c in left.rows.columns if c in rows.columns))
+        clause = replace(clause, using=tuple(c for c in _within(left, clause) if c in rows.columns))
     if not (left.rows.per_unit and rows.per_unit):
         raise refuse(clause.node.this, left.text,
                      "Rows that are one unit each cannot be joined with private "
@@ -189,13 +191,22 @@ def _of_the_path(path: key_paths.KeyPath, both: FromClause, elsewhere: list[exp.
 
 def shared(left: FromClause, right: Mapping[str, Column], clause: Clause) -> Iterator[tuple[Column, Column]]:
     """The columns of both sides that USING names."""
+    columns = _within(left, clause)
     for shared in clause.using:
-        a, b = left.rows.columns.get(shared), right.get(shared)
+        a, b = columns.get(shared), right.get(shared)
         if a is None or b is None:
             raise refuse(
                 clause.node, left.text, f"Not both tables have a column {shared}.", "Write ON a.x = b.y."
             )
         yield a, b
+
+
+def _within(left: FromClause, clause: Clause) -> Mapping[str, Column]:
+    """The columns that a join by names sees on its left: a comma binds less than JOIN."""
+    if not clause.beside:
+        return left.rows.columns
+    tables = [left.tables[name] for name in clause.beside if name in left.tables]
+    return {name: column for table in reversed(tables) for name, column in table.items()}
 
 
 def join_public(
@@ -238,7 +249,7 @@ def join_public_tables(
     tables, named = _read(data, lambda cause, fix: refuse(clause.node.this, left.text, cause, fix))
     readable = {field: column for table in reversed(tables.values()) for field, column in table.items()}
     if clause.natural:
-        clause = replace(clause, using=tuple(c for c in left.rows.columns if c in readable))
+        clause = replace(clause, using=tuple(c for c in _within(left, clause) if c in readable))
     right_rows = Rows(left.rows.relation, readable, tuple(readable), True, 1)
     both = side_by_side(
         left, FromClause(left.text, right_rows, tables, frozenset(), frozenset()), clause.using, clause.keeps

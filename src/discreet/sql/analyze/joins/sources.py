@@ -17,6 +17,7 @@ from discreet.sql.analyze.joins.outer_joins import keeping
 from discreet.sql.analyze.joins.released import join_released
 from discreet.sql.analyze.joins.unnest import join_items, of_rows
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scope, Scopes, left_in_place
+from discreet.sql.syntax.join_groups import TIED
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -61,6 +62,7 @@ class Sources:
         clauses = [
             read_join(text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in self.holders
         ]
+        clauses = self._since_commas(clauses)
         order = list(range(len(self.holders)))
         first = next(index for index in order if isinstance(self.scopes[index], PrivateScope))
         met = clauses[first]
@@ -78,6 +80,24 @@ class Sources:
             clauses[: first + 1] = [replace(clause, on=(), comma=True) for clause in clauses[: first + 1]]
             order.insert(0, order.pop(first))
         return self._joined(self._prefixed(order[0]), order[1:], clauses)
+
+    def _since_commas(self, clauses: Sequence[Clause]) -> list[Clause]:
+        """The joins with the sources since the last comma, which binds less than JOIN."""
+        out, start = [], 0
+        for index, clause in enumerate(clauses):
+            if clause.comma and not clause.node.meta.get(TIED):
+                start = index
+            if not 0 < start < index:
+                out.append(clause)
+                continue
+            if clause.keeps:
+                raise self.around.refuse(
+                    self.holders[index].this,
+                    "A RIGHT or FULL JOIN behind a comma keeps rows of a part of FROM alone.",
+                    "Put the sources that it joins into a sub-query of FROM.",
+                )
+            out.append(replace(clause, beside=tuple(self.names[start:index])))
+        return out
 
     def _prefixed(self, index: int) -> FromClause:
         scope = self.scopes[index]
@@ -100,7 +120,16 @@ class Sources:
             )
         number = next(self.around.public_numbers)
         data = self._public_tables(first)
-        turned = replace(clause, outer=clause.keeps, keeps=clause.outer)
+        if clause.natural and clause.beside:
+            raise self.around.refuse(
+                self.holders[first].this,
+                "A NATURAL JOIN behind a comma is on the columns of a part of FROM alone.",
+                "Name the columns with USING.",
+            )
+        data = {
+            name: data[name] for name in (*clause.beside, *data)
+        }  # the first one with a column of USING is meant
+        turned = replace(clause, outer=clause.keeps, keeps=clause.outer, beside=())
         return join_public_tables(self._prefixed(first), data, number, turned, self.conditions)
 
     def _public_tables(self, first: int) -> Mapping[str, pa.Table]:
@@ -141,7 +170,10 @@ class Sources:
                 movable = [
                     w for w in waiting if clauses[w].comma and not isinstance(self.scopes[w], PrivateScope)
                 ]
-                after = chain.after(at, waiting, movable) if clause.comma else None
+                alone = (
+                    at + 1 == len(clauses) or clauses[at + 1].comma
+                )  # others are joined to this one as they say
+                after = chain.after(at, waiting, movable) if clause.comma and alone else None
                 if after is not None:
                     waiting.insert(waiting.index(after) + 1, at)
                     continue
