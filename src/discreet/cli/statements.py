@@ -10,5 +10,5 @@ def see_one(text: str) -> None:
     """Refuse a text of several statements, of which nothing but `discreet query` takes one."""
     if len(statements(text)) > 1:
         raise Usage(
-            "several statements are one workload, which only `discreet query` takes; look at one at a time"
+            "several statements are one workload, which only `discreet query` takes; its --preview is free"
         )
