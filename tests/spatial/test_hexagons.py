@@ -115,6 +115,6 @@ def test_refusals_are_free() -> None:
     asked = session(sightings(300))
     with pytest.raises(InvalidParameter, match="not both"):
         heat_map(asked, "data", "1deg", 1, area=AREA, total="lat", people="observer")
-    with pytest.raises(QueryRefused, match="not public"):
+    with pytest.raises(QueryRefused, match="more than 1,000,000 cells"):
         hexagon_map(asked, "data", 15, 1, area=AREA)
     assert asked.budget.spent == 0
