@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+import discreet as dp
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
-from discreet.spatial import Grid, heat_map, read_area
+from discreet.spatial import Grid, adaptive_map, heat_map, read_area
 from tests.spatial.invented import AREA, session, sightings, truth
 
 
@@ -42,6 +43,27 @@ def test_hot_spots_are_found_and_noise_is_not() -> None:
     nothing = heat_map(session(table.slice(0, 0)), "data", "6km", 0.5, area=AREA, confidence=1 - 1e-9)
     assert not nothing.hot_spots
     assert all(cell.explained for cell in nothing.cells)
+
+
+@pytest.mark.parametrize("made", [heat_map, adaptive_map])
+def test_a_count_below_zero_is_made_by_noise(made: Any) -> None:
+    """At a confidence of 1 % the ends lie at the number; half of 40 numbers of no rows are below zero."""
+    asked, below = session(sightings(1000).slice(0, 0)), 0
+    for turn in range(40):
+        one = made(asked, "data", "0.5deg", f"0.1{turn:02d}1", area=(5, 52, 5.5, 52.5), confidence=0.01)
+        cells = [cell for cell in one.cells if cell.value < 0]
+        below += len(cells)
+        assert all(cell.low <= cell.value <= 0 <= cell.high and cell.explained for cell in cells)
+    assert below
+
+
+def test_a_sum_below_zero_may_be_found() -> None:
+    table = pa.table({"observer": range(500), "lat": [52.1] * 500, "lng": [5.1] * 500, "v": [-1] * 500})
+    bounds = {"lat": (50, 54), "lng": (3, 8), "v": (-1, 1)}
+    asked = dp.protect(table, privacy_unit="observer", max_rows=1, budget=1, bounds=bounds)
+    (cell,) = heat_map(asked, "data", "0.5deg", 1, area=(5, 52, 5.5, 52.5), total="v").cells
+    assert cell.high < 0  # noise of scale 1: e^-400
+    assert not cell.explained
 
 
 def test_a_nest_is_not_betrayed() -> None:

@@ -45,7 +45,7 @@ def test_words() -> None:
                             1000)  # fmt: skip
     said = repr(seen)
     assert "epsilon 1, of 3 left" in said
-    assert "1 of 2 columns may be chosen" in said
+    assert "1 set of 2 columns may be chosen" in said
     assert "2 have too many cells" in said
     assert "without name" in said
     assert seen.to_dict()["left"] == "2"

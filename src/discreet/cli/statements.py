@@ -11,5 +11,5 @@ def see_one(text: str) -> None:
 
     if len(statements(text)) > 1:
         raise Usage(
-            "several statements are one workload, which only `discreet query` takes; look at one at a time"
+            "several statements are one workload, which only `discreet query` takes; its --preview is free"
         )

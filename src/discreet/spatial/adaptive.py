@@ -101,7 +101,8 @@ def adaptive_map(  # noqa: D417  most are those of `heat_map`
         grid = fine.coarser(side)
         for (column, row), count in pieces:
             value = count + share * gap
-            cells.append(Cell(column, row, grid.box(column, row), value, value - error, value + error, side))
+            high = max(0.0, value + error)  # no count is below zero
+            cells.append(Cell(column, row, grid.box(column, row), value, value - error, high, side))
     notes = tuple(dict.fromkeys(map(str, (*first.notes, *second.notes))))
     return HeatMap(points.name, cells, fine, first.epsilon + second.epsilon, first.confidence, notes)
 

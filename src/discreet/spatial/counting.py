@@ -150,6 +150,8 @@ def counted(
 ) -> tuple[Release, list[tuple[Any, ...]]]:
     """Ask for the number of each group of some keys, with intervals that hold together.
 
+    No count is below zero, so that the interval of a count reaches up to zero at least: noise made what lies below.
+
     Returns:
         The answer, and a row for each group: its keys, the number, and the ends of its interval.
 
@@ -161,6 +163,8 @@ def counted(
         raise InvalidParameter("A map counts people or adds up a column, not both.", "Leave one of them out.")
     answer = session.sql(points.grouped(keys), epsilon, simultaneous=True, **asked)
     found = answer.to_dict()
+    if points.total is None:
+        found["map_value_high"] = [max(0.0, high) for high in found["map_value_high"]]
     wanted = (*keys, "map_value", "map_value_low", "map_value_high")
     return answer, list(zip(*(found[name] for name in wanted), strict=True))
 

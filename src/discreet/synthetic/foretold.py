@@ -107,7 +107,8 @@ class SynthesisPreview:
             errors = [one.error for one in self.marginals if len(one.columns) == order]
             if order > 1:
                 said = f"about {min(errors):.2g} to {max(errors):.2g} each, if measured"
-                lines.append(f"  {count} of {order} columns may be chosen: {said}")
+                sets = "set" if count == 1 else "sets"
+                lines.append(f"  {count} {sets} of {order} columns may be chosen: {said}")
         if self.too_large:
             lines.append(f"  {self.too_large} have too many cells, and are not measured")
         lines += [f"without {one_line(name)}: {reason}" for name, reason in self.left_out.items()]

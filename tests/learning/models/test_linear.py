@@ -93,6 +93,22 @@ def test_parameters_out_of_range_are_free(wrong: dict[str, Any]) -> None:
     assert budget.state.spent == 0
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"target_bounds": None}, "The bounds of the target are missing"),
+        ({"bounds": None}, "The bounds are missing"),
+        ({"bounds": {0: (-2, 6), 1: (-2, 6)}}, "The bounds are by name"),
+    ],
+)
+def test_the_refusal_names_the_bounds_that_do_not_fit(wrong: dict[str, Any], words: str) -> None:
+    """Of bounds by name two numbers could be taken for one pair of bounds of all features."""
+    budget, (features, target) = LearningBudget(10), rows(20)
+    with pytest.raises(InvalidParameter, match=words):
+        linear(**{"budget": budget, **wrong}).fit(features[:, :2], target)
+    assert budget.state.spent == 0
+
+
 @pytest.mark.parametrize("components", [0, 4, 1.5, True, "1"])
 def test_a_number_of_components_that_is_none_is_free(components: Any) -> None:
     budget = LearningBudget(1)

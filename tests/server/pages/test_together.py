@@ -32,6 +32,8 @@ def test_several_statements_are_previewed_and_asked_as_one(running: Running) -> 
     assert "epsilon 0.5, all 2 together" in seen
     assert "by &lt;i&gt;county&lt;/i&gt;" in seen
     assert "Ask, and pay epsilon 0.5" in seen
+    assert "Expected error at 95 %" in seen
+    assert "Expected for groups" not in seen  # counts need no assumption
     assert spent(running) == 0
     answer = visit.send("/data/hospital/ask", **question)
     assert answer.status == 200
@@ -47,6 +49,12 @@ def test_several_statements_are_previewed_and_asked_as_one(running: Running) -> 
     link = re.search(r'href="([^"]*)#preview">the same again', history)
     assert link is not None
     assert "all 2 together" in visit.get(html.unescape(link[1])).data.decode()
+
+
+def test_the_preview_says_what_its_errors_assume(running: Running) -> None:
+    text = f"{COUNT}; SELECT AVG(age) AS age FROM visits; SELECT AVG(age) AS again FROM visits WHERE age > 5"
+    seen = Visit(running, "ana").send("/data/hospital/preview", query=text, epsilon="0.5").data.decode()
+    assert seen.count("Expected for groups of 1,000 rows spread over their bounds.") == 1
 
 
 def test_faults_of_several_statements_are_said_before_any_charge(running: Running) -> None:

@@ -86,10 +86,12 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         """
         if not (self.whole is None or isinstance(self.whole, bool)):
             raise InvalidParameter("whole is neither true nor false.", "Write whole=True, or leave it out.")
-        if self.bounds is None or self.target_bounds is None:
+        if self.bounds is None:
             raise InvalidParameter(
                 "The bounds are missing.", "Give bounds=[(0, 120), …] and target_bounds=(0, 1)."
             )
+        if self.target_bounds is None:
+            raise InvalidParameter("The bounds of the target are missing.", "Give target_bounds=(0, 1).")
         _ridge(self)
 
     def _from_whole(self, found: Whole) -> Self:

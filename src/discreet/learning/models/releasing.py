@@ -113,10 +113,15 @@ def wide(bounds: Bounds | None, width: int) -> Bounds:
     """The bounds of each feature; one pair is for all of them.
 
     Raises:
-        InvalidParameter: there are none.
+        InvalidParameter: there are none, or they are by name, of which only the names would be read.
     """
     if bounds is None:
         raise InvalidParameter("The bounds are missing.", "Give bounds=[(0, 120), …], one for each feature.")
+    if isinstance(bounds, Mapping):
+        raise InvalidParameter(
+            "The bounds are by name, and the features have an order.",
+            "Give bounds=[(0, 120), …], one for each feature, in the order of the features.",
+        )
     listed: list[Any] = list(bounds)
     return (
         [tuple(listed)] * width if len(listed) == 2 and all(np.ndim(one) == 0 for one in listed) else listed
