@@ -10,7 +10,7 @@ from discreet.engines.schema import LIST_OF, Type
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import EVERYWHERE, Call, Expression, Literal, is_null_literal
-from discreet.sql.expressions.span import Span
+from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions import dates, numbers, shifts
 from discreet.sql.functions.every_line import TABLE, VARIADIC
 from discreet.sql.functions.table import INT64, B, D, F, Function, I, S, T, truth
@@ -175,6 +175,16 @@ def among(operand: Expression, values: list[Expression]) -> Call:
     """`a IN (b, c, …)` with literals."""
     text = "({0} IN (" + ", ".join(f"{{{index + 1}}}" for index in range(len(values))) + "))"
     return Call("in", {"": text}, (operand, *values), B, truth(operand.span, *(v.span for v in values)))
+
+
+def one_of(operand: Expression, values: Sequence[Value | None]) -> Expression | None:
+    """Whether it has one of some values, of which NULL may be one; None where there are none."""
+    null = must("is_null", operand) if None in values else None
+    known: list[Expression] = [Literal(value, operand.type) for value in values if value is not None]
+    if not known:
+        return null
+    inside = among(operand, known)
+    return inside if null is None else must("or", inside, null)
 
 
 def widen(arg: Expression, wanted: Type) -> Expression | None:

@@ -30,7 +30,7 @@ from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.relation import Rows, raw_column
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
 from discreet.sql.expressions.span import Span
-from discreet.sql.functions.apply import among, call, case, must
+from discreet.sql.functions.apply import call, case, must, one_of
 from discreet.sql.measures.measure import Measure, grid_of
 from discreet.sql.plan.plan import Aggregate, CutOff, MeasuredRows, PlannedRelease
 
@@ -108,10 +108,7 @@ def _narrowed(rows: Rows, keys: Sequence[Expression], listed: Sequence[Key]) -> 
         if key.public:
             if len(key.values) > MOST_LISTED:
                 continue
-            values = [Literal(value, expression.type) for value in key.values if value is not None]
-            inside = among(expression, list(values)) if values else None
-            null = must("is_null", expression) if None in key.values else None
-            kept = inside if null is None else null if inside is None else call("or", inside, null)
+            kept = one_of(expression, key.values)
         rows = rel.select(rows, None, kept)
     return rows
 
