@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 
 from discreet.engines.engine import Engine
@@ -15,7 +14,7 @@ from discreet.policy import Policy
 from discreet.session.session import Session
 from discreet.session.sources import csv_types
 from discreet.session.sources.ledger_place import beside, beside_policy
-from discreet.session.sources.policy_sources import open_policy_source, sources_of
+from discreet.session.sources.policy_sources import opening_of, sources_of
 
 
 def protect(
@@ -126,17 +125,10 @@ def _by_policy(
     policy: Policy | str | os.PathLike[str], source: object, ledger: str | os.PathLike[str] | None
 ) -> Session:
     """A session under a policy, over the source that is given or else named there."""
-    from discreet.engines.sources import open_source
-
     home = None if isinstance(policy, Policy) else Path(policy)
     declared = policy if isinstance(policy, Policy) else Policy.from_toml(policy)
-    named_here = source is None
-    source = sources_of(declared) if named_here else source
-    named = [name for name, one in declared.tables.items() if not one.public]
-    shown = [name for name, one in declared.tables.items() if one.public]
-    name = named[0] if len(declared.tables) == 1 else None
-    opening = partial(open_source, source, name, csv_types.of_policy(declared, source), shown)
-    engine = open_policy_source(declared, opening) if named_here else opening()
+    engine = opening_of(declared, source)()
+    source = sources_of(declared) if source is None else source
     place = ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
     return _open(engine, declared, place)
 

@@ -194,7 +194,10 @@ def ranked(
     window: int = 0,
     measures: int = 1,
 ) -> Sequence[tuple[str, bool]]:
-    """The strategies to take, the best first, and whether with Gaussian noise; without a last period those without."""
+    """The strategies to take, the best first, each with whether its noise is Gaussian.
+
+    Where there is no last period, these are the strategies whose errors need none.
+    """
     # The errors of a window do not change any more after a few windows.
     seen = periods or min(UNBOUNDED, max(_SEEN, 4 * window))
     made = compared(seen, epsilon, rows, neighbours, delta, window, measures)

@@ -88,7 +88,8 @@ def law(
         return taken(mine, parts, 0, 0, cut=True)[:2]
 
     def surround(mine: Any, _: Any, parts: Parts) -> Any:
-        return Surrounded(*taken(mine, parts, 0, 0, cut=False))
+        leaf, _, low, high = taken(mine, parts, 0, 0, cut=False)
+        return Surrounded(leaf, low, high)
 
     with pytest.MonkeyPatch.context() as patch:
         for kind in (ExponentialQuantile, FlippedQuantile):

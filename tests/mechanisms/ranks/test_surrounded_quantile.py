@@ -169,9 +169,8 @@ def test_several_proposals_of_a_group_have_its_law() -> None:
     # 60,000 draws of each of two groups, drawn together.
     made = ExponentialQuantile(3, HALF, MEASURE)
     both = counts((1, 2, 0, 3), (4, 0, 0, 1))
-    leaf, _, off, taken, _ = SurroundedQuantile(3, HALF, MEASURE).propose(
-        both, Parts.whole(both, LEAVES), 60_000
-    )
+    whole = Parts.whole(both, LEAVES)
+    leaf, off, taken, _ = SurroundedQuantile(3, HALF, MEASURE).propose(both, whole, 60_000)
     assert taken.all()
     for group in range(2):
         some, law = made.probabilities(both[group : group + 1])

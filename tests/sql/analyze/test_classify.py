@@ -166,6 +166,25 @@ def test_the_classes_of_analysts_questions_agree_with_their_shape() -> None:
     assert seen > 20
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM LATERAL (SELECT * FROM visits) AS l",
+        "SELECT * FROM counties, LATERAL (SELECT cost FROM visits WHERE county = counties.county) AS l",
+        "WITH v AS (SELECT * FROM visits) SELECT * FROM counties AS c, "
+        "LATERAL (SELECT cost FROM v WHERE v.county = c.county) AS l",
+    ],
+)
+def test_lateral_over_private_rows_is_refused_by_name_wherever_it_stands(text: str, catalog: Catalog) -> None:
+    with pytest.raises(QueryRefused, match="LATERAL over private rows"):
+        tree(text, catalog)
+
+
+def test_lateral_over_a_public_table_of_with_may_have_the_name_of_a_private_one(catalog: Catalog) -> None:
+    text = "WITH visits AS (SELECT people AS p FROM counties) SELECT p FROM counties, LATERAL (SELECT p FROM visits)"
+    assert tree(text, catalog)[0].kind is PUBLIC
+
+
 def test_planted_a_scope_that_is_cut_out_while_it_is_classified_is_found(
     catalog: Catalog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.cli import failure
 from discreet.dbapi.binding import tokens
-from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, read, split
+from discreet.dbapi.statements import Ask, Setting, Settings, read, split
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.quoting import quote
 from discreet.rational import show
@@ -90,12 +90,11 @@ class Loop:
             self._setting(statement)
 
     def _setting(self, statement: Setting) -> None:
-        if statement.word == "show":
-            named = {statement.name: ""} if statement.own else self.settings.every()
-            shown = {
-                name: self.settings.shown(name.removeprefix(f"{PREFIX}.")) or "not set" for name in named
-            }
-            self._say("\n".join(shown.values() if statement.own else map(" = ".join, shown.items())))
+        if statement.word == "show" and statement.own:
+            self._say(self.settings.shown(statement.own) or "not set")
+        elif statement.word == "show":
+            every = self.settings.every()
+            self._say("\n".join(f"{name} = {shown or 'not set'}" for name, shown in every.items()))
         elif statement.own:
             self.settings = self.settings.set(statement.own, statement.value)
         elif statement.all_back:

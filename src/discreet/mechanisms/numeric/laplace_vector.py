@@ -74,9 +74,8 @@ class LaplaceVector:
         """
         from discreet.accounting.events import LaplaceNoise
 
-        known: dict[Neighbours, LaplaceNoise] = self.__dict__.setdefault(
-            "_events", {}
-        )  # neither ever changes
+        # Neither a mechanism nor its event ever changes.
+        known: dict[Neighbours, LaplaceNoise] = self.__dict__.setdefault("_events", {})
         if neighbours not in known:
             grid = 1 if self.sensitivity.denominator == 1 else None
             known[neighbours] = LaplaceNoise(self.scale, self.sensitivity, grid, neighbours=neighbours)

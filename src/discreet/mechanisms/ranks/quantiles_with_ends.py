@@ -179,10 +179,7 @@ class QuantilesWithEnds(PureLoss):
 
     def half_widths(self) -> dict[Fraction, float]:
         """How many rows lie between each quantile and an end of its interval, in the mean, about."""
-        return {
-            q: WIDTH * float(self.number(q).scale) + 1 + self.deviation(q) * bool(self._step(q).level)
-            for q in self.quantiles
-        }
+        return {q: WIDTH * float(self.number(q).scale) + 1 for q in self.quantiles}
 
     def release(self, counts: SparseCounts) -> Integers:
         """Choose the leaves: int64 array (groups, 3 quantiles), for each quantile number, lower and upper end.
@@ -197,9 +194,24 @@ class QuantilesWithEnds(PureLoss):
         if read_counts(counts).groups > 1 and self.groups == 1:
             raise InvalidParameter("There are several groups.", "Name their number.")
         whole = Parts.whole(counts, self.measure.leaves)
-        drawn: dict[Fraction | None, tuple[Integers, Integers, Integers]] = {}
-        rows: dict[Fraction | None, Integers] = {}  # before each place where others are split; secret
-        for one in steps(self.quantiles, self.ends):
+        drawn = self._surrounded(counts, whole) if self.ends else self._in_parts(counts, whole)
+        return np.stack([column for q in self.quantiles for column in drawn[q]], axis=1)
+
+    def _surrounded(self, counts: SparseCounts, whole: Parts) -> dict[Fraction, list[Integers]]:
+        """Draw each quantile of all rows, with the ends of its interval."""
+        drawn = {}
+        for one in self._steps.values():
+            number = self.number(one.whole)
+            assert isinstance(number, SurroundedQuantile)
+            found = number.surround(counts, whole)
+            drawn[one.whole] = [found.leaf, found.low, found.high]
+        return drawn
+
+    def _in_parts(self, counts: SparseCounts, whole: Parts) -> dict[Fraction, list[Integers]]:
+        """Draw each quantile of the rows of its part."""
+        drawn: dict[Fraction, list[Integers]] = {}
+        rows: dict[Fraction, Integers] = {}  # before each place where others are split; secret
+        for one in self._steps.values():
             parts = Parts(
                 whole.group,
                 whole.low if one.below is None else drawn[one.below][0],
@@ -208,19 +220,13 @@ class QuantilesWithEnds(PureLoss):
                 whole.last if one.above is None else rows[one.above],
             )
             number = self.number(one.whole)
-            if isinstance(number, SurroundedQuantile):
-                found = number.surround(counts, parts)
-                leaf, low, high = found.leaf, found.low, found.high
-            elif one.splits:
-                leaf, before = number.split(counts, parts)
-                low = high = leaf
-            else:
-                leaf = low = high = before = number.choose(counts, parts, 0 * whole.group)
             if one.splits:
+                leaf, before = number.split(counts, parts)
                 rows[one.whole] = parts.first + before
-            drawn[one.whole] = leaf, low, high
-        columns = [column for q in self.quantiles for column in drawn[q][: self.each]]
-        return np.stack(columns, axis=1)
+            else:
+                leaf = number.choose(counts, parts, 0 * whole.group)
+            drawn[one.whole] = [leaf]
+        return drawn
 
 
 def moves(q: Fraction, rows: int, neighbours: Neighbours, groups: int) -> Fraction:

@@ -92,17 +92,15 @@ BOTH, LOWER, UPPER, NONE = range(4)
 
 @dataclass(frozen=True)
 class Surrounded:
-    """A number and its interval for each part: four int64 arrays (parts,).
+    """A number and its interval for each part: three int64 arrays (parts,).
 
     Attributes:
         leaf: of the number.
-        before: the rows of the part before the place of the number; for the mechanism alone.
         low: the first leaf of the interval, -1 for the lower bound.
         high: the last leaf, the number of leaves for the upper bound.
     """
 
     leaf: Integers
-    before: Integers
     low: Integers
     high: Integers
 
@@ -152,7 +150,7 @@ class SurroundedQuantile(ExponentialQuantile):
             counts: of all groups.
             parts: of these groups.
         """
-        out = Surrounded(*(np.zeros(len(parts.group), np.int64) for _ in range(4)))
+        out = Surrounded(*(np.zeros(len(parts.group), np.int64) for _ in range(3)))
         every = np.arange(len(parts.group))
         groups = [every[at : at + AT_ONCE // FEWEST] for at in range(0, len(every), AT_ONCE // FEWEST)]
         left = np.concatenate([every[:0], *(self._round(counts, parts, one, out, False) for one in groups)])
@@ -168,7 +166,7 @@ class SurroundedQuantile(ExponentialQuantile):
         tries = int(min(TRIES, max(FEWEST, AT_ONCE // len(some))))
         part, here = np.repeat(np.arange(len(some)), tries), parts[some]
         likely = LikelyLeaf.of(self, counts, here) if again else None
-        leaf, before, off, taken, own = self.propose(counts, here, tries, likely)
+        leaf, off, taken, own = self.propose(counts, here, tries, likely)
         outcome = np.searchsorted(
             np.cumsum(self.weights), uniform_below(0 * part + int(self.weights.sum())), "right"
         )
@@ -182,7 +180,7 @@ class SurroundedQuantile(ExponentialQuantile):
         first = taken.reshape(len(some), tries).argmax(axis=1) + tries * np.arange(len(some))
         done = taken[first]
         to, of = some[done], first[done]
-        out.leaf[to], out.before[to], out.low[to], out.high[to] = leaf[of], before[of], low[of], high[of]
+        out.leaf[to], out.low[to], out.high[to] = leaf[of], low[of], high[of]
         return np.asarray(some[~done])
 
     def choices(self, counts: SparseCounts, parts: Parts) -> tuple[Candidates, Integers, Integers]:
@@ -193,8 +191,8 @@ class SurroundedQuantile(ExponentialQuantile):
 
     def propose(
         self, counts: SparseCounts, parts: Parts, tries: int, likely: LikelyLeaf | None = None
-    ) -> tuple[Integers, Integers, Integers, Bools, Bools]:
-        """Numbers for each part: leaf, rows before its place, distance, whether it is one, whether the likely leaf."""
+    ) -> tuple[Integers, Integers, Bools, Bools]:
+        """Numbers for each part: leaf, distance, whether it is one, whether it is the likely leaf."""
         if likely is None:
             some, weights, gaps = self.choices(counts, parts)
         else:
@@ -202,19 +200,19 @@ class SurroundedQuantile(ExponentialQuantile):
         chosen = weighted_choices(weights, gaps, some.starts, self._scale, tries)
         start, stop = some.start[chosen], some.stop[chosen]
         leaf = self.measure.leaf(start, stop, uniform_below(self.measure.of(start, stop)))
-        before, off, taken = some.below[chosen], gaps[chosen], np.ones(len(chosen), np.bool_)
+        off, taken = gaps[chosen], np.ones(len(chosen), np.bool_)
         far = np.flatnonzero(some.far[chosen])
         if far.size:
             here = parts[some.part[chosen[far]]]
-            rows, farther = self._far(counts, here, leaf[far], 0 * far, cut=False)
+            _, farther = self._far(counts, here, leaf[far], 0 * far, cut=False)
             taken[far] = bernoulli_exp(farther - off[far], scale=self._scale)
-            before[far], off[far] = rows, farther
+            off[far] = farther
         own = (
             np.zeros(len(chosen), np.bool_)
             if likely is None
             else likely.candidate[some.part[chosen]] == chosen
         )
-        return leaf, before, off, taken, own
+        return leaf, off, taken, own
 
     def beside(
         self, counts: SparseCounts, parts: Parts, leaf: Integers, outcome: Integers

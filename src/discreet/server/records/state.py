@@ -140,9 +140,8 @@ class State:
         rows = known.get((sql, given))
         if rows is None:
             rows = self.all(sql, given)
-            if (
-                rows and len(known) < MOST
-            ):  # a name that is not there is not kept, or guesses would fill the memory
+            # A name that is not there is not kept, or guesses would fill the memory.
+            if rows and len(known) < MOST:
                 known[sql, given] = rows
         return rows
 

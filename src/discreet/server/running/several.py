@@ -25,7 +25,6 @@ from discreet.server.oidc.settings import Oidc
 from discreet.server.service import Settings
 from discreet.server.start import Listening, address, bound, open_service, process, run
 
-MOST = 64
 EARLY, TRIES = 10.0, 5
 """A process that ends so many seconds after it began failed; after so many failures in a row all end."""
 LONGEST_START = 120.0

@@ -3,14 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from discreet.engines.engine import Engine
 from discreet.errors import PolicyError, SourceError
 from discreet.policy import Policy
+from discreet.session.sources import csv_types
 
 
 class NamedSourceError(PolicyError, SourceError):
     """The source that a policy names cannot be opened."""
+
+
+def opening_of(policy: Policy, source: object = None) -> Callable[[], Engine]:
+    """A function that opens the tables of a policy, at the source that is given or else named there."""
+    from discreet.engines.sources import open_source
+
+    given = sources_of(policy) if source is None else source
+    public = [name for name, one in policy.tables.items() if one.public]
+    name = next(iter(policy.tables)) if len(policy.tables) == 1 else None
+    opening = partial(open_source, given, name, csv_types.of_policy(policy, given), public)
+    return partial(open_policy_source, policy, opening) if source is None else opening
 
 
 def open_policy_source(policy: Policy, opening: Callable[[], Engine]) -> Engine:

@@ -27,7 +27,7 @@ from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import SATURATE, Dialect, divided, quote, total, typed
 from discreet.sql.expressions.expression import Expression, Literal, spell
-from discreet.sql.functions.apply import call
+from discreet.sql.functions.apply import must
 from discreet.sql.lower.owners import unit_item
 from discreet.sql.measures.measure import Grid, Measure, scaled_sql
 from discreet.streams.periods import EVERY
@@ -175,11 +175,11 @@ class _Writer:
         """The number of the period of a time that is not before the first."""
         periods, time = self.spec.periods, self._time()
         if periods.every == "month":
-            year, month = (spell(_call(name, time), self.dialect) for name in ("year", "month"))
+            year, month = (spell(must(name, time), self.dialect) for name in ("year", "month"))
             months = periods.start.year * 12 + periods.start.month
             return f"CAST({year} * 12 + {month} - {months} + 1 AS BIGINT)"
-        start = spell(_call("epoch_ms", _literal(periods.start, Type.TIMESTAMP)), self.dialect)
-        passed = f"({spell(_call('epoch_ms', time), self.dialect)} - {start})"
+        start = spell(must("epoch_ms", _literal(periods.start, Type.TIMESTAMP)), self.dialect)
+        passed = f"({spell(must('epoch_ms', time), self.dialect)} - {start})"
         number = divided(passed, str(1000 * EVERY[periods.every]), self.dialect)
         return f"CAST({number} + 1 AS BIGINT)"
 
@@ -233,9 +233,3 @@ def _literal(when: dt.datetime, kind: Type) -> Literal:
         return Literal(when, Type.TIMESTAMP)
     later = when.time() != dt.time() and when.date() < dt.date.max
     return Literal(when.date() + dt.timedelta(days=1) * later, Type.DATE)
-
-
-def _call(name: str, *args: Expression) -> Expression:
-    found = call(name, *args)
-    assert found is not None
-    return found

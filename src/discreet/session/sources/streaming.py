@@ -6,7 +6,6 @@ import datetime as dt
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 from discreet.errors import EngineError, InvalidParameter, LedgerError, SourceError, StreamError, tell
@@ -17,9 +16,8 @@ from discreet.release.account import DataAccount
 from discreet.release.bill import Bill, billed
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, account_of
-from discreet.session.sources import csv_types
 from discreet.session.sources.ledger_place import beside_policy
-from discreet.session.sources.policy_sources import open_policy_source, sources_of
+from discreet.session.sources.policy_sources import opening_of
 from discreet.session.sources.polled_table import PolledTable
 from discreet.streams import Stream, StreamQuestion, StreamSpec, open_stream, time_of
 from discreet.streams import declared as of_policy
@@ -103,8 +101,9 @@ def stream(
         payer = DataAccount(book, account, Guarantee.declared(declared), exact=False)
         with ExitStack() as stack:
             with Bill() as paying, billed(paying):
-                polled = None if poll is False else _polled(declared, None if poll is True else poll)
-                if polled is not None:
+                polled = None
+                if poll is not False:
+                    polled = PolledTable(declared, opening_of(declared, None if poll is True else poll))
                     polled.see(spec)
                 if see is not None:
                     see(spec)
@@ -115,14 +114,3 @@ def stream(
             except (StreamError, SourceError, EngineError, LedgerError) as error:
                 tell(error, paying.loss)
                 raise
-
-
-def _polled(policy: Policy, source: object) -> PolledTable:
-    """The tables of a policy, at the source that is given or else named there."""
-    from discreet.engines.sources import open_source
-
-    given = sources_of(policy) if source is None else source
-    hidden = [name for name, table in policy.tables.items() if table.public]
-    name = next(iter(policy.tables)) if len(policy.tables) == 1 else None
-    opening = partial(open_source, given, name, csv_types.of_policy(policy, given), hidden)
-    return PolledTable(policy, partial(open_policy_source, policy, opening) if source is None else opening)

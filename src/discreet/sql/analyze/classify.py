@@ -221,13 +221,17 @@ class Classifier:
                                   "Write the joins one after the other.")  # fmt: skip
         return left_in_place(node, [*scope.inside, *beside], scope.sources) if beside else scope
 
-    def _see_lateral(self, node: exp.Expr) -> None:
+    def _see_lateral(self, node: exp.Expr, env: Env) -> None:
         """Refuse LATERAL with a sub-query over private rows."""
         read = node.find_all(exp.Table) if isinstance(node, exp.Lateral) else ()
-        if any(table.name.lower() in self.catalog.private for table in read):
-            raise self.refuse(node, "LATERAL over private rows is not supported.",
-                              "Join a plain sub-query on the privacy unit, which keeps the first row of each with "
-                              "QUALIFY row_number() OVER (PARTITION BY … ORDER BY …) = 1.")  # fmt: skip
+        for name in (table.name.lower() for table in read):
+            if isinstance(env[name], PrivateScope) if name in env else name in self.catalog.private:
+                raise self._lateral(node)
+
+    def _lateral(self, node: exp.Expr) -> QueryRefused:
+        return self.refuse(node, "LATERAL over private rows is not supported.",
+                           "Join a plain sub-query on the privacy unit, which keeps the first row of each with "
+                           "QUALIFY row_number() OVER (PARTITION BY … ORDER BY …) = 1.")  # fmt: skip
 
     def _plain_source(self, node: exp.Expr, env: Env) -> Scope:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
@@ -236,6 +240,8 @@ class Classifier:
             return self._aliased(self.query(node, env), node)
         if isinstance(node, exp.Lateral):
             inner = [self.query(node.this, env)] if isinstance(node.this, exp.Query) else []
+            if any(isinstance(scope, PrivateScope) for scope in inner):
+                raise self._lateral(node)
             return left_in_place(node, inner)
         if isinstance(node, exp.Table | exp.Values | exp.Unnest):
             return left_in_place(node, self.inside(node, env))
@@ -288,7 +294,7 @@ class Classifier:
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
         for join in joins:
-            self._see_lateral(join.this)
+            self._see_lateral(join.this, env)
             join.set("this", as_unnest(join.this))
         scopes = [self.source(holder.this, env) for holder in holders]
         if any(isinstance(scope, PrivateScope) for scope in scopes):

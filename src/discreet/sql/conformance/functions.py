@@ -138,42 +138,36 @@ def measures(expression: Expression) -> list[Measure]:
 _RANGES = ((-4, 4), (-(10**6), 10**6), (-(2**62), 2**62))
 
 
-def _must(name: str, *args: Expression) -> Expression:
-    result = fn.call(name, *args)
-    assert result is not None, name
-    return result
-
-
 def _numbers(expression: Expression) -> list[Expression]:
     kind = expression.type
     if kind.item is not None:
-        items = [_must("nth_item", expression, Literal(place, I)) for place in (1, 2)]
-        length = fn.clamp(_must("len", expression), Fraction(0), Fraction(100))
+        items = [fn.must("nth_item", expression, Literal(place, I)) for place in (1, 2)]
+        length = fn.clamp(fn.must("len", expression), Fraction(0), Fraction(100))
         return [length, *(number for item in items for number in _numbers(item))]
     if kind is I:
-        low = _must("remainder", expression, Literal(2**20, I))
+        low = fn.must("remainder", expression, Literal(2**20, I))
         clamped = [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in _RANGES]
         return [*clamped, fn.clamp(low, Fraction(-(2**20)), Fraction(2**20))]
     if kind is F:
         ranges = (*_RANGES[::2], (-(10**280), 10**280))
         return [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in ranges]
     if kind is B:
-        return [_must("to_integer", expression)]
+        return [fn.must("to_integer", expression)]
     if kind is D:
-        days = _must("days_between", expression, Literal(dt.date(2000, 1, 1), D))
+        days = fn.must("days_between", expression, Literal(dt.date(2000, 1, 1), D))
         return [fn.clamp(days, Fraction(-(10**6)), Fraction(3 * 10**6))]
     if kind is S:
-        seconds = _must("date_diff_second", Literal(dt.datetime(2000, 1, 1), S), expression)
-        micros = _must("remainder", _must("date_diff_microsecond", Literal(dt.datetime(2000, 1, 1), S), expression),
+        seconds = fn.must("date_diff_second", Literal(dt.datetime(2000, 1, 1), S), expression)
+        micros = fn.must("remainder", fn.must("date_diff_microsecond", Literal(dt.datetime(2000, 1, 1), S), expression),
                        Literal(10**6, I))  # fmt: skip
-        days = _must("date_diff_day", Literal(dt.datetime(2000, 1, 1), S), expression)
+        days = fn.must("date_diff_day", Literal(dt.datetime(2000, 1, 1), S), expression)
         return [
             fn.clamp(days, Fraction(-(10**6)), Fraction(3 * 10**6)),
-            fn.clamp(_must("remainder", seconds, Literal(86400, I)), Fraction(-86400), Fraction(86400)),
+            fn.clamp(fn.must("remainder", seconds, Literal(86400, I)), Fraction(-86400), Fraction(86400)),
             fn.clamp(micros, Fraction(-(10**6)), Fraction(10**6)),
         ]
-    pieces = [_must("substring", expression, Literal(index, I), Literal(1, I)) for index in (1, 2, 3, 5)]
-    pieces.append(_must("right", expression, Literal(1, I)))
-    points = [_must("ascii", piece) for piece in pieces]
+    pieces = [fn.must("substring", expression, Literal(index, I), Literal(1, I)) for index in (1, 2, 3, 5)]
+    pieces.append(fn.must("right", expression, Literal(1, I)))
+    points = [fn.must("ascii", piece) for piece in pieces]
     clamped = [fn.clamp(point, Fraction(0), Fraction(0x10FFFF)) for point in points]
-    return [*clamped, fn.clamp(_must("strlen", expression), Fraction(0), Fraction(10**6))]
+    return [*clamped, fn.clamp(fn.must("strlen", expression), Fraction(0), Fraction(10**6))]

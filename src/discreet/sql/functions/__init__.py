@@ -35,6 +35,7 @@ from discreet.sql.functions.apply import (
     common_type,
     join,
     listed,
+    must,
     variadic,
     widen,
 )
@@ -58,6 +59,7 @@ __all__ = [
     "common_type",
     "join",
     "listed",
+    "must",
     "variadic",
     "widen",
 ]

@@ -10,7 +10,7 @@ from discreet.engines.schema import LIST_OF, Type
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import EVERYWHERE, Call, Expression, Literal, is_null_literal
-from discreet.sql.expressions.span import Span
+from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions import dates, numbers, shifts
 from discreet.sql.functions.every_line import TABLE, VARIADIC
 from discreet.sql.functions.table import INT64, B, D, F, Function, I, S, T, truth
@@ -65,9 +65,9 @@ def allowed(line: Function, index: int, arg: Expression) -> bool:
 def _guarded(line: Function, arg: Expression) -> Expression:
     """The argument as the line can take it: moments within the calendar, texts of bounded length."""
     if arg.type in (D, S) and line.name in dates.GUARDED and not _in_years(arg):
-        return _apply("in_years", arg)
+        return must("in_years", arg)
     if line.shortens and arg.type is T and not isinstance(arg, Literal) and not _short(arg):
-        return _apply("cut", arg)
+        return must("cut", arg)
     return arg
 
 
@@ -92,7 +92,8 @@ def _short(arg: Expression) -> bool:
     )
 
 
-def _apply(name: str, *args: Expression) -> Call:
+def must(name: str, *args: Expression) -> Call:
+    """Apply a function of the table that has a line for these arguments for certain."""
     result = call(name, *args)
     assert result is not None
     return result
@@ -101,7 +102,7 @@ def _apply(name: str, *args: Expression) -> Call:
 def _to_date(moment: Expression) -> Expression:
     if isinstance(moment, Call) and moment.name == "to_timestamp" and moment.args[0].type is D:
         return moment.args[0]
-    return _apply("to_date", moment)
+    return must("to_date", moment)
 
 
 def _to_finest(moment: Expression, pattern: object) -> Expression:
@@ -109,7 +110,7 @@ def _to_finest(moment: Expression, pattern: object) -> Expression:
     unit = shifts.finest(pattern) if isinstance(pattern, str) else None
     if moment.type is not S or unit is None or isinstance(moment, Literal):
         return moment
-    return _to_date(moment) if unit == "day" else _apply(f"date_trunc_{unit}", moment)
+    return _to_date(moment) if unit == "day" else must(f"date_trunc_{unit}", moment)
 
 
 def variadic(name: str, args: list[Expression]) -> Call:
@@ -164,7 +165,7 @@ def clamp(operand: Expression, lo: Fraction, hi: Fraction) -> Call:
 
 def clamp_moment(operand: Expression, lo: Literal, hi: Literal) -> Call:
     """Clamp a date or a time stamp to literals of its type: the nearest moment within them."""
-    below, above = _apply("lt", operand, lo), _apply("gt", operand, hi)
+    below, above = must("lt", operand, lo), must("gt", operand, hi)
     plain = case([(below, lo), (above, hi)], operand)
     span = sp.clamp(operand.span, lo.span.lo, hi.span.lo)
     return Call(plain.name, plain.spelling, plain.args, operand.type, span)
@@ -174,6 +175,16 @@ def among(operand: Expression, values: list[Expression]) -> Call:
     """`a IN (b, c, …)` with literals."""
     text = "({0} IN (" + ", ".join(f"{{{index + 1}}}" for index in range(len(values))) + "))"
     return Call("in", {"": text}, (operand, *values), B, truth(operand.span, *(v.span for v in values)))
+
+
+def one_of(operand: Expression, values: Sequence[Value | None]) -> Expression | None:
+    """Whether it has one of some values, of which NULL may be one; None where there are none."""
+    null = must("is_null", operand) if None in values else None
+    known: list[Expression] = [Literal(value, operand.type) for value in values if value is not None]
+    if not known:
+        return null
+    inside = among(operand, known)
+    return inside if null is None else must("or", inside, null)
 
 
 def widen(arg: Expression, wanted: Type) -> Expression | None:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 def given_to(release: PlannedRelease) -> dict[str, ReleasedTable]:
     """The tables of released numbers that a release reads, by name."""
-    known: dict[str, ReleasedTable] | None = release.__dict__.get("_given_to")  # a release never changes
-    if known is None:
+    if "given to" not in release.memo:
         parts = [*release.parts, *([] if release.discovery is None else [release.discovery.part])]
-        known = release.__dict__["_given_to"] = released_tables(part.rows.relation for part in parts)
-    return known
+        release.memo["given to"] = released_tables(part.rows.relation for part in parts)
+    found: dict[str, ReleasedTable] = release.memo["given to"]
+    return found
 
 
 def compared(release: PlannedRelease, aggregate: Aggregate) -> bool:

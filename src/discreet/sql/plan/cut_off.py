@@ -30,7 +30,7 @@ from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.relation import Rows, raw_column
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
 from discreet.sql.expressions.span import Span
-from discreet.sql.functions.apply import among, call, case
+from discreet.sql.functions.apply import call, case, must, one_of
 from discreet.sql.measures.measure import Measure, grid_of
 from discreet.sql.plan.plan import Aggregate, CutOff, MeasuredRows, PlannedRelease
 
@@ -104,14 +104,11 @@ def _groups_of_units(rows: Rows) -> bool:
 def _narrowed(rows: Rows, keys: Sequence[Expression], listed: Sequence[Key]) -> Rows:
     """The rows that are in a group which is answered."""
     for expression, key in zip(keys, listed, strict=False):
-        kept: Expression | None = call("not", _is_null(expression))
+        kept: Expression | None = call("not", must("is_null", expression))
         if key.public:
             if len(key.values) > MOST_LISTED:
                 continue
-            values = [Literal(value, expression.type) for value in key.values if value is not None]
-            inside = among(expression, list(values)) if values else None
-            null = _is_null(expression) if None in key.values else None
-            kept = inside if null is None else null if inside is None else call("or", inside, null)
+            kept = one_of(expression, key.values)
         rows = rel.select(rows, None, kept)
     return rows
 
@@ -130,13 +127,7 @@ def _clamped(rows: Rows, column: Column) -> Expression | None:
     outside = None if below is None or above is None else call("or", below, above)
     if outside is None:
         return None
-    return case([(_is_null(column), Literal(None, Type.INTEGER)), (outside, ONE)], ZERO)
-
-
-def _is_null(expression: Expression) -> Expression:
-    found = call("is_null", expression)
-    assert found is not None
-    return found
+    return case([(must("is_null", column), Literal(None, Type.INTEGER)), (outside, ONE)], ZERO)
 
 
 def _measured(subject: _Subject, name: str, epsilon: Fraction, unit_factor: int) -> CutOff:

@@ -11,8 +11,8 @@ from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.release_scope import UnplannedRelease
-from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.functions import call
+from discreet.sql.expressions.expression import Column
+from discreet.sql.functions import must
 from discreet.sql.plan.measure_choice import MeasureChoice
 from discreet.sql.plan.plan import MeasuredRows
 from discreet.sql.plan.reading import Reading, with_limits
@@ -55,7 +55,7 @@ def measured_rows(release: UnplannedRelease, choice: MeasureChoice, limits: Limi
         return MeasuredRows(rows, keys, cap, within if within is not None and within < cap else None)
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
-    where = None if some is None else call("not", _is_null(some))
+    where = None if some is None else must("not", must("is_null", some))
     items = tuple((key_name(at), key) for at, key in enumerate(keys))
     once = rel.PerUnit(rel.Select(rows.relation, items, where) if items or where else rows.relation,
                        tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
@@ -87,9 +87,3 @@ def _per_group(rows: Rows, limits: Limits) -> int | None:
         return limits.max_rows_per_group
     declared = [scan.table.per_group for scan in rel.scans(rows.relation)]
     return None if None in declared else max(one for one in declared if one is not None)
-
-
-def _is_null(expression: Expression) -> Expression:
-    result = call("is_null", expression)
-    assert result is not None
-    return result

@@ -43,7 +43,7 @@ def _place(binder: Binder, node: exp.Expr, size: Literal) -> Expression:
     if at.type not in (I, F):
         raise binder.refuse(node, f"grid takes numbers, not {TYPE_WORDS[at.type]}.", "Convert it with CAST.")
     # The whole number of 64 bits, and NULL beyond them, so that all engines write it alike.
-    return _must("to_text", _must("floor_whole", _must("divide", at, size)))
+    return fn.must("to_text", fn.must("floor_whole", fn.must("divide", at, size)))
 
 
 def _h3(binder: Binder, node: exp.Expr) -> Expression:
@@ -54,12 +54,6 @@ def _h3(binder: Binder, node: exp.Expr) -> Expression:
             'Run pip install "discreet[maps]" there, or write grid(lng, lat, 0.05).',
         )
     return binder.call(node, "h3_cell", list(node.expressions))
-
-
-def _must(name: str, *args: Expression) -> Expression:
-    result = fn.call(name, *args)
-    assert result is not None, name
-    return result
 
 
 FORMS_BY_NAME: dict[str, Form] = {"grid": _grid, "h3_cell": _h3, "h3_latlng_to_cell_string": _h3}

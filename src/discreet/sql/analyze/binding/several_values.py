@@ -11,12 +11,6 @@ from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.expressions.expression import Expression, Literal
 
 
-def _must(name: str, *args: Expression) -> Expression:
-    result = fn.call(name, *args)
-    assert result is not None
-    return result
-
-
 def _between(binder: Binder, node: exp.Expr) -> Expression:
     if node.args.get("symmetric"):
         raise binder.refuse(node, "BETWEEN SYMMETRIC is not supported.", "Write the smaller bound first.")
@@ -25,7 +19,7 @@ def _between(binder: Binder, node: exp.Expr) -> Expression:
     operand, low, high = binder.aligned(by_type([binder.bind(one) for one in nodes]), nodes)
     above = binder.apply(node, "ge", [operand, low], nodes[:2])
     below = binder.apply(node, "le", [operand, high], nodes[::2])
-    return _must("and", above, below)
+    return fn.must("and", above, below)
 
 
 def _in(binder: Binder, node: exp.Expr) -> Expression:
@@ -43,10 +37,10 @@ def _in(binder: Binder, node: exp.Expr) -> Expression:
     operand, values = bound[0], bound[1:]
     literals: list[Expression] = [one for one in values if isinstance(one, Literal)]
     tests: list[Expression] = [fn.among(operand, literals)] if literals else []
-    tests += [_must("eq", operand, one) for one in values if not isinstance(one, Literal)]
+    tests += [fn.must("eq", operand, one) for one in values if not isinstance(one, Literal)]
     out: Expression = tests[0]
     for test in tests[1:]:
-        out = _must("or", out, test)
+        out = fn.must("or", out, test)
     return out
 
 
@@ -69,7 +63,7 @@ def _equal(binder: Binder, node: exp.Expr) -> Expression:
         )
     pairs = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in zip(one, other, strict=True)]
     found = binder.condition(exp.and_(*pairs))
-    return _must("not", found) if unequal else found
+    return fn.must("not", found) if unequal else found
 
 
 def _alone(binder: Binder, node: exp.Expr) -> Expression:

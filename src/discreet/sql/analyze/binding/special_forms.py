@@ -24,17 +24,11 @@ from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.analyze.binding.opaque_columns import about_opaque
 from discreet.sql.analyze.binding.text_moments import clock_hour
 from discreet.sql.expressions.expression import Expression, Literal
+from discreet.sql.functions.apply import must
 from discreet.sql.functions.names import TYPE_WORDS
 from discreet.sql.functions.patterns import portable, problem
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
-
-
-def must(name: str, *args: Expression) -> Expression:
-    """Apply a function that takes these arguments for certain."""
-    result = fn.call(name, *args)
-    assert result is not None
-    return result
 
 
 def _negate(binder: Binder, node: exp.Expr) -> Expression:

@@ -146,14 +146,14 @@ def join_items(
     around = rel.PublicJoin(
         rel.Select(left.rows.relation, (*own, (listed.name, _kept(left.rows, items, most, columns))), None),
         _places(number, place.name, most, asked.sql("duckdb")),
-        _called("le", place, _called("len", listed)),
+        fn.must("le", place, fn.must("len", listed)),
         clause.outer,
         most,
         loose,
     )
     alias = node.args.get("alias")
     shown = next((column.name.lower() for column in alias.columns), NAME) if alias is not None else NAME
-    read = _read(_called("nth_item", listed, place), items.span.items or Span())
+    read = _read(fn.must("nth_item", listed, place), items.span.items or Span())
     item = Column(inner(name, shown), read.type, read.span)
     relation = rel.Select(around, (*own, (item.name, read)), None)
     right = Rows(relation, {shown: item}, (shown,), True, 1)
@@ -179,12 +179,6 @@ def _most(items: Expression, asked: exp.Expr, refuse: Refuse) -> int:
     if items.span.hi > MAX_ITEMS:
         raise refuse(asked, f"At most {MAX_ITEMS:,} items of a row count.", f"Write {first}.")
     return max(1, int(items.span.hi))
-
-
-def _called(name: str, *args: Expression) -> Expression:
-    result = fn.call(name, *args)
-    assert result is not None
-    return result
 
 
 def _places(number: int, at: str, most: int, items: str) -> rel.Places:

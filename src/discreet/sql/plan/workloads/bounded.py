@@ -17,8 +17,8 @@ from fractions import Fraction
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import Rows, Select
-from discreet.sql.expressions.expression import Expression, Literal
-from discreet.sql.functions.apply import among
+from discreet.sql.expressions.expression import Expression
+from discreet.sql.functions.apply import one_of
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, closed
 
@@ -73,8 +73,4 @@ def _within(key: ks.Key) -> Expression | None:
     """Whether a row has one of the values of a key; None where all have, or the values are too many for a condition."""
     if closed(key) or len(key.values) > MOST_LISTED or key.expression.type not in LITERAL:
         return None
-    kind = key.expression.type
-    values: list[Expression] = [Literal(value, kind) for value in key.values if value is not None]
-    null = fn.call("is_null", key.expression) if None in key.values else None
-    inside = among(key.expression, values) if values else null
-    return inside if null is None or inside is null or inside is None else fn.call("or", inside, null)
+    return one_of(key.expression, key.values)

@@ -78,13 +78,9 @@ def intervals(column: Column, conditions: Sequence[Expression]) -> tuple[ks.Key,
     null = (None,) if column.span.nullable else ()
     branches: list[tuple[Expression, Expression]] = []
     for at, cut in enumerate(cuts):
-        below = fn.call("lt" if cut.side == BEFORE else "le", column, Literal(cut.value, column.type))
-        assert below is not None
+        below = fn.must("lt" if cut.side == BEFORE else "le", column, Literal(cut.value, column.type))
         branches.append((below, Literal(at, Type.INTEGER)))
-    missing = fn.call("is_null", column)
-    assert missing is not None
-    known = fn.call("not", missing)
-    assert known is not None
+    known = fn.must("not", fn.must("is_null", column))
     branches.append((known, Literal(len(cuts), Type.INTEGER)))
     numbered = fn.case(branches, Literal(None, Type.INTEGER))
     return ks.Key(numbered, (*range(len(cuts) + 1), *null)), ks.Key(column, (*_shown(column, cuts), *null))
