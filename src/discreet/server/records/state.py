@@ -65,7 +65,9 @@ class State:
         self._where, self._group = os.fspath(where), Group(self._together)
         # Who looks something up, as every request does, need not wait for the disk of somebody who writes.
         self._tables, self._looks = _open(os.fspath(where)), _open(os.fspath(where))
-        self._changes = None if is_address(self._where) else Changes(f"{self._where}-changes", PATIENCE)
+        # By the real name of the file: who opens it through a link must hear of the changes of the others.
+        place = f"{os.path.realpath(self._where)}-changes"
+        self._changes = None if is_address(self._where) else Changes(place, PATIENCE)
         self._known: tuple[bytes, dict[tuple[str, Sequence[Any]], list[Row]]] = b"", {}
 
     @contextlib.contextmanager
