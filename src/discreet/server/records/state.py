@@ -43,6 +43,9 @@ class Tables(Protocol):
     def write(self, sql: str, given: Sequence[Any]) -> int:
         """Run a statement within a transaction, and return how many rows it changed."""
 
+    def afresh(self) -> None:
+        """Keep no part of a file in memory: the next query reads it from the disk."""
+
     def close(self) -> None:
         """Let go of them."""
 
@@ -201,6 +204,8 @@ class State:
         Raises:
             LedgerCorrupt: names the first line that does not fit.
         """
+        with self._looking:
+            self._looks.afresh()
         (row,) = self.all("SELECT * FROM head")
         known = Head(row["number"], row["hash"])  # others may add lines meanwhile, and only add
         head, met = start(row["identity"]), known.number == 0
