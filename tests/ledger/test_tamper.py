@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -295,6 +296,22 @@ def test_nothing_is_charged_once_verify_rejected_the_ledger(path: str) -> None:
             ledger.verify()
         with pytest.raises(LedgerCorrupt, match="Entry 1 "):
             ledger.charge("after", Loss("1/1000"), ACCOUNTS[:1])
+
+
+@pytest.mark.parametrize(("found", "said"), [("question [3]", "Entry 7 "), ("answer [4]", "Entry 10 ")])
+def test_verify_reads_the_disk_and_not_its_memory_of_it(tmp_path: Path, found: str, said: str) -> None:
+    place = tmp_path / "l.db"
+    with open_ledger(place) as ledger:
+        for at in range(40):
+            ledger.settle(
+                ledger.charge(f"question [{at}]", Loss("1/1000"), ACCOUNTS), f"answer [{at}]".encode()
+            )
+        assert ledger.verify() == 80
+        data = place.read_bytes().replace(found.encode(), found.upper().encode())
+        with place.open("r+b") as file:  # no connection writes this, so that none hears of it
+            file.write(data)
+        with pytest.raises(LedgerCorrupt, match=said):
+            ledger.verify()
 
 
 @pytest.mark.parametrize("statement", ["UPDATE discreet_salt SET salt = 'no number'"])

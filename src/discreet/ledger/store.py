@@ -113,6 +113,9 @@ class Store(Protocol):
     def write(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` alone, then make its entries durable before returning. All of it or nothing."""
 
+    def afresh(self) -> None:
+        """Keep no part of the file in memory: the next transaction reads it from the disk."""
+
     def lacks(self, question: str) -> bool:
         """Whether a question is certainly not settled; False where a transaction has to look."""
 
@@ -153,6 +156,9 @@ class MemoryStore:
             if self._rows is None:
                 raise LedgerError("The ledger is closed.", "Open it again.")
             return work(self._rows)
+
+    def afresh(self) -> None:
+        """There is no file."""
 
     def lacks(self, question: str) -> bool:
         """It is looked up."""

@@ -40,6 +40,9 @@ HEADERS = (
 )
 _STRICT = (b"strict-transport-security", b"max-age=31536000")
 
+_ONCE = frozenset({b"host", b"authorization"})
+"""Headers that stand once: readers differ in the one of two that counts."""
+
 PARSED = "discreet.parsed"
 """Under this name the scope of a request to /api/ holds its body, where that is JSON."""
 
@@ -100,6 +103,8 @@ class Guard:
             DiscreetError: it may not.
         """
         headers = {name.lower(): value for name, value in scope["headers"]}
+        if sum(name.lower() in _ONCE for name, _ in scope["headers"]) > len(_ONCE & set(headers)):
+            raise InvalidParameter("A header stands twice in the request.", "Send each once.")
         see_host(headers.get(b"host", b"").decode("latin-1"), self._service.settings.hosts)
         state = scope.setdefault("state", {})
         state["caller"] = None

@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Head
 from discreet.server.records.audit import Line, followed, next_line, start, verify_export
+from discreet.server.records.state import State
 from tests.server.conftest import OpenState
 from tests.servers import connect
 
@@ -139,3 +140,17 @@ def test_an_export_is_verified_by_itself(open_state: OpenState, kept: str) -> No
     for other in ([], ["{}"], ["nothing"], ["[1]"]):
         with pytest.raises(LedgerError, match="no export"):
             verify_export(other)
+
+
+def test_verify_reads_the_disk_and_not_its_memory_of_it(tmp_path: Path) -> None:
+    state = State(tmp_path / "service.db")
+    for at in range(20):
+        state.note("stella", "token made", f"[{at}] for ana")
+    state._tables.read("PRAGMA wal_checkpoint(TRUNCATE)", ())
+    assert state.verify().number == 20
+    data = (tmp_path / "service.db").read_bytes()
+    with (tmp_path / "service.db").open("r+b") as file:  # no connection writes this, so that none hears of it
+        file.write(data.replace(b"[7] for ana", b"[7] for eve"))
+    with pytest.raises(LedgerCorrupt, match="Line 8 "):
+        state.verify()
+    state.close()

@@ -128,6 +128,68 @@ def test_a_file_that_was_taken_away_is_seen(tmp_path: Path, monkeypatch: pytest.
     assert one.now() is None
 
 
+def test_a_file_made_anew_brings_back_no_token_that_was_revoked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.server.records.changes.LOOK", 0.0)
+    place = tmp_path / "service.db-changes"
+    states = [State(tmp_path / "service.db") for _ in range(2)]
+    ours, theirs = map(People, states)
+    ours.add("test", "ana", "analyst")
+    for spoil in (os.remove, lambda path: os.truncate(path, 0)):
+        spoil(place)
+        token = theirs.issue("test", "ana")  # the first change of a new file
+        assert ours.caller(token) is not None
+        spoil(place)
+        theirs.revoke("test", parts(token)[0])  # the first change of another one
+        assert ours.caller(token) is None
+    for one in states:
+        one.close()
+
+
+def test_a_file_that_was_taken_away_is_not_believed_until_that_is_seen(tmp_path: Path) -> None:
+    place = tmp_path / "n"
+    one, two = (Changes(str(place), 1) for _ in range(2))
+    assert one.now() is not None
+    os.remove(place)
+    with two.changing():
+        pass
+    assert one.now() is None  # it looks for the file once a second only
+    one.close()
+    two.close()
+
+
+def test_a_file_that_is_opened_again_meanwhile_stays_that_of_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.server.records.changes.LOOK", 0.0)
+    place = tmp_path / "n"
+    one, two = (Changes(str(place), 1) for _ in range(2))
+    with one.changing():
+        os.remove(place)
+        assert one.now() is None  # as another thread asks
+        with two.changing():
+            pass
+        assert one.now() is None
+    assert one.now() == two.now() is not None
+    one.close()
+    two.close()
+
+
+def test_a_revoked_token_is_refused_through_a_link_too(tmp_path: Path) -> None:
+    here = State(tmp_path / "service.db")
+    (tmp_path / "link.db").symlink_to(tmp_path / "service.db")
+    there = State(tmp_path / "link.db")
+    ours, theirs = People(here), People(there)
+    ours.add("test", "ana", "analyst")
+    token = ours.issue("test", "ana")
+    assert theirs.caller(token) is not None
+    ours.revoke("test", parts(token)[0])
+    assert theirs.caller(token) is None
+    here.close()
+    there.close()
+
+
 def test_it_must_be_writable(tmp_path: Path) -> None:
     (tmp_path / "n").mkdir()
     with pytest.raises(LedgerError, match="cannot be opened"):

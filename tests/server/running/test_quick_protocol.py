@@ -76,6 +76,8 @@ def test_a_large_body_in_pieces_is_read_up_to_the_limit_of_the_guard(running: Ru
         HEAD + b"Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}",
         b"GET /api/v1/health HTTP/1.1\r\nHost : localhost\r\n\r\n",
         b"GET /api/v1/health HTTP/1.1\r\nHost: localhost\r\n folded\r\n\r\n",
+        b"GET /api/v1/health HTTP/1.1\r\nHost: evil.example.org\r\nHost: localhost\r\n\r\n",
+        HEAD + b"Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: 2\r\n\r\n{}",
         b"GET /api/v1/health\x00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
     ],
 )

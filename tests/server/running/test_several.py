@@ -16,7 +16,7 @@ from discreet.errors import ServerError
 from discreet.server.running import several
 from discreet.server.running.several import Opened, listen_together
 from discreet.server.service import Settings
-from discreet.server.start import Listening
+from discreet.server.start import Listening, bound
 from tests.server.conftest import make_hospital
 
 
@@ -69,6 +69,16 @@ def test_two_serve_one_port_and_one_that_is_killed_is_begun_anew(tmp_path: Path)
         parent.send_signal(signal.SIGTERM)
         assert parent.wait(60) == 0
         assert not any(Path(f"/proc/{one}").exists() for one in now | first)
+
+
+def test_a_port_that_another_service_shares_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(several, "_serve", _fails)
+    opened = Opened([tmp_path / "policy.toml"], Settings(), "", None, 512)
+    with bound(Listening(port=0), shared=True) as other:
+        other.listen()
+        at = Listening(port=other.getsockname()[1])
+        with pytest.raises(ServerError, match="Nothing can listen"):
+            listen_together(opened, at, 1, lambda _: None)
 
 
 def test_processes_that_do_not_begin_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

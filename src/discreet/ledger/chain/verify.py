@@ -68,6 +68,7 @@ def verify(store: Store, noted: Head | None, *, page: int) -> int:
 
     Each page is a transaction of its own, so that charges go on meanwhile: entries are only ever added.
     """
+    store.afresh()
     walk = store.read(lambda rows: _Walk(Book(rows.genesis(), {})))
     _compare(walk.head, noted)
     while store.read(lambda rows: _page(rows, walk, noted, page)):

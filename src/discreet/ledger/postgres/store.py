@@ -95,6 +95,9 @@ class PostgresStore:
         """It is looked up: another host may have settled it."""
         return False
 
+    def afresh(self) -> None:
+        """The server alone knows its disk; it keeps nothing here."""
+
     def close(self) -> None:
         """Close the connections."""
         with self._lock:

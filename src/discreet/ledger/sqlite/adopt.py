@@ -193,6 +193,9 @@ class _Once:
     def write(self, work: Callable[[Rows], Result]) -> Result:
         return work(self._rows)
 
+    def afresh(self) -> None:
+        pass
+
     def lacks(self, question: str) -> bool:
         return False
 

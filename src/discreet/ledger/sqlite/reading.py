@@ -53,6 +53,9 @@ class ReadingStore:
             "Allow writing to the file, its head and its folder, or name another ledger.",
         )
 
+    def afresh(self) -> None:
+        """Nothing is kept between two transactions."""
+
     def lacks(self, question: str) -> bool:
         """It is looked up."""
         return False

@@ -110,6 +110,14 @@ class SqliteStore:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
         return self._submit(work, True)
 
+    def afresh(self) -> None:
+        """Let go of the pages that SQLite keeps until another connection commits: the disk may have others by now."""
+        with self._lock:
+            if self._connection is not None and self._process == os.getpid():
+                self._version = -1
+                with contextlib.suppress(sqlite3.Error):
+                    self._connection.execute("PRAGMA shrink_memory").close()
+
     def lacks(self, question: str) -> bool:
         """Whether a question is certainly not settled, as far as can be told without a transaction."""
         return not self._closed and self._process == os.getpid() and self._settled.lacks(question)

@@ -7,6 +7,9 @@ are kept while the number stays the same, which is looked up in memory: a file o
 The number is odd from before a change is begun until it is committed, and nothing that is read meanwhile is kept. So a
 row that is kept was read when no change was under way, and none has begun since. A process that ends in the middle of
 a change leaves an odd number behind, and every row is read anew until the next change.
+
+A file that is made anew begins with a random number: one that counted from zero again would come to a number that a
+process knows, and rows from before the file was taken away would count as present.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ from __future__ import annotations
 import contextlib
 import mmap
 import os
+import secrets
 import struct
 import sys
+import threading
 import time
 from collections.abc import Iterator
 
@@ -42,6 +47,7 @@ class Changes:
         self._place, self._patience = place, patience
         self._fd, self._looked, self._closed = -1, 0.0, False
         self._map: mmap.mmap | None = None
+        self._using = threading.Lock()  # held while this process changes something, or opens the file again
         self._open()
 
     def now(self) -> bytes | None:
@@ -49,8 +55,11 @@ class Changes:
         moment = time.monotonic()
         if moment - self._looked > LOOK:
             self._looked = moment
-            if not self._in_place():
-                self._open()
+            if not self._in_place() and self._using.acquire(blocking=False):
+                try:
+                    self._open_again()
+                finally:
+                    self._using.release()
         found = b"\1"
         with contextlib.suppress(ValueError, TypeError):  # it was closed just now
             found = self._map[:SIZE]  # type: ignore[index]
@@ -66,15 +75,16 @@ class Changes:
         if sys.platform == "win32":
             yield
             return
-        self._take()
-        assert self._map is not None
-        number = struct.unpack("<Q", self._map[:SIZE])[0] | 1
-        try:
-            self._map[:SIZE] = struct.pack("<Q", number)
-            yield
-        finally:
-            self._map[:SIZE] = struct.pack("<Q", (number + 1) % (1 << 64))
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        with self._using:
+            self._take()
+            assert self._map is not None
+            number = struct.unpack("<Q", self._map[:SIZE])[0] | 1
+            try:
+                self._map[:SIZE] = struct.pack("<Q", number)
+                yield
+            finally:
+                self._map[:SIZE] = struct.pack("<Q", (number + 1) % (1 << 64))
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def close(self) -> None:
         """Let go of the file."""
@@ -93,7 +103,7 @@ class Changes:
         deadline = time.monotonic() + self._patience
         while sys.platform != "win32":
             if not self._in_place():
-                self._open()
+                self._open_again()
             try:
                 fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -109,7 +119,14 @@ class Changes:
             known, there = os.fstat(self._fd), os.stat(self._place)
         except OSError:
             return False
-        return (known.st_dev, known.st_ino) == (there.st_dev, there.st_ino)
+        return (known.st_dev, known.st_ino) == (there.st_dev, there.st_ino) and there.st_size >= SIZE
+
+    def _open_again(self) -> None:
+        """Open the file that is there now, and let nobody keep a row by the one that was taken away."""
+        with contextlib.suppress(OSError, ValueError, TypeError):
+            if os.fstat(self._fd).st_size >= SIZE:
+                self._map[:1] = b"\1"  # type: ignore[index]
+        self._open()
 
     def _open(self) -> None:
         self._let_go()
@@ -118,7 +135,7 @@ class Changes:
         try:
             self._fd = os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
             if os.fstat(self._fd).st_size < SIZE:
-                os.ftruncate(self._fd, SIZE)
+                os.pwrite(self._fd, struct.pack("<Q", secrets.randbits(63) << 1), 0)
             self._map = mmap.mmap(self._fd, SIZE)
         except OSError:
             self._let_go()

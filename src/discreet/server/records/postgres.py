@@ -98,6 +98,9 @@ class PostgresTables:
         with self._told():
             return int(self._run(sql, given).rowcount)
 
+    def afresh(self) -> None:
+        """The server alone knows its disk; nothing is kept here."""
+
     def close(self) -> None:
         """Close the connection."""
         connection, self._connection = self._connection, None

@@ -111,6 +111,11 @@ class SqliteTables:
         with self._told():
             return self._db.execute(sql, given).rowcount
 
+    def afresh(self) -> None:
+        """Let go of the pages that SQLite keeps until another connection commits."""
+        with self._told():
+            self._db.execute("PRAGMA shrink_memory").close()
+
     def close(self) -> None:
         """Let go of the file."""
         self._db.close()

@@ -43,6 +43,9 @@ class Tables(Protocol):
     def write(self, sql: str, given: Sequence[Any]) -> int:
         """Run a statement within a transaction, and return how many rows it changed."""
 
+    def afresh(self) -> None:
+        """Keep no part of a file in memory: the next query reads it from the disk."""
+
     def close(self) -> None:
         """Let go of them."""
 
@@ -65,7 +68,9 @@ class State:
         self._where, self._group = os.fspath(where), Group(self._together)
         # Who looks something up, as every request does, need not wait for the disk of somebody who writes.
         self._tables, self._looks = _open(os.fspath(where)), _open(os.fspath(where))
-        self._changes = None if is_address(self._where) else Changes(f"{self._where}-changes", PATIENCE)
+        # By the real name of the file: who opens it through a link must hear of the changes of the others.
+        place = f"{os.path.realpath(self._where)}-changes"
+        self._changes = None if is_address(self._where) else Changes(place, PATIENCE)
         self._known: tuple[bytes, dict[tuple[str, Sequence[Any]], list[Row]]] = b"", {}
 
     @contextlib.contextmanager
@@ -198,6 +203,8 @@ class State:
         Raises:
             LedgerCorrupt: names the first line that does not fit.
         """
+        with self._looking:
+            self._looks.afresh()
         (row,) = self.all("SELECT * FROM head")
         known = Head(row["number"], row["hash"])  # others may add lines meanwhile, and only add
         head, met = start(row["identity"]), known.number == 0

@@ -31,8 +31,16 @@ class QuickProtocol(Patient, HttpToolsProtocol):
             super().on_header(name, value)
 
     def on_headers_complete(self) -> None:
-        """Begin to serve the request."""
+        """Begin to serve the request; one that offers another protocol and has a body is refused as unreadable.
+
+        The parser takes no body there, and would read it as the next request of the connection.
+        """
         self._in_head, self._size = False, 0
+        if self.parser.should_upgrade() and any(
+            name == b"transfer-encoding" or (name == b"content-length" and value != b"0")
+            for name, value in self.headers
+        ):
+            raise ValueError
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:

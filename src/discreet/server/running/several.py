@@ -65,6 +65,7 @@ def listen_together(opened: Opened, at: Listening, count: int, ready: Callable[[
     """
     if not hasattr(socket, "SO_REUSEPORT"):
         raise InvalidParameter("This system cannot share a port among processes.", "Serve with one of them.")
+    bound(at).close()  # another service that shares the port would take a part of the requests unseen
     with bound(at, shared=True) as held, _told_to_stop() as stop:
         host, port = held.getsockname()[:2]
         own = Listening(host, port, at.public_url)
