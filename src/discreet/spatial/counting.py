@@ -150,7 +150,7 @@ def counted(
 ) -> tuple[Release, list[tuple[Any, ...]]]:
     """Ask for the number of each group of some keys, with intervals that hold together.
 
-    No count is below zero, so that the interval of a count reaches up to zero at least: noise made what lies below.
+    No count is below zero, so that the interval of a count reaches up to zero at least: noise makes the numbers below.
 
     Returns:
         The answer, and a row for each group: its keys, the number, and the ends of its interval.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
-from discreet.server.patience import MOST_HEAD, Patient
+from discreet.server.patience import MOST_HEAD, Patient, PatientProtocol
 
 
 class QuickProtocol(Patient, HttpToolsProtocol):
@@ -12,13 +12,32 @@ class QuickProtocol(Patient, HttpToolsProtocol):
 
     _size = 0
     _in_head = False
+    _begun = False
 
     def data_received(self, data: bytes) -> None:
         """Read on, unless lines come in without end."""
+        if not self._begun:
+            self._begun = True
+            if b"upgrade" in data[:MOST_HEAD].lower():
+                self._hand_over(data)
+                return
         self._size += len(data)
         super().data_received(data)
         if self._size > MOST_HEAD and not self.transport.is_closing():
             self.send_400_response("Invalid HTTP request received.")
+
+    def _hand_over(self, data: bytes) -> None:
+        """Leave a connection to h11 that may offer another protocol, as Java's client does with its first request.
+
+        This parser takes no body there; h11 reads it, and serves the request as if nothing had been offered.
+        """
+        if self._late is not None:
+            self._late.cancel()
+        self.connections.discard(self)
+        other = PatientProtocol(self.config, self.server_state, self.app_state, self.loop)
+        self.transport.set_protocol(other)
+        other.connection_made(self.transport)
+        other.data_received(data)
 
     def on_message_begin(self) -> None:
         """Read the lines of a request."""
