@@ -55,11 +55,10 @@ class Changes:
         moment = time.monotonic()
         if moment - self._looked > LOOK:
             self._looked = moment
-            if not self._in_place() and self._using.acquire(blocking=False):
-                try:
-                    self._open_again()
-                finally:
-                    self._using.release()
+            if not self._in_place() and not self._using.locked():
+                with self._using:
+                    if not self._in_place():  # another thread may have opened it again meanwhile
+                        self._open_again()
         found = b"\1"
         with contextlib.suppress(ValueError, TypeError):  # it was closed just now
             found = self._map[:SIZE]  # type: ignore[index]
