@@ -31,7 +31,7 @@ from discreet.accounting import Loss
 from discreet.mechanisms import GaussianVector, LaplaceVector
 from discreet.policy import Policy
 from discreet.streams import Stream, StreamQuestion, StreamSpec, declared, named
-from discreet.streams.choice import gaussian_variances
+from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.streams.feeds import TextFeed
 from discreet.streams.state import State
 

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 
 from discreet.accounting import GDP, ZCDP, Composed, DiscreteGaussianNoise, gdp_of
+from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.errors import DiscreetError, InvalidParameter, QueryRefused
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.mechanisms import GaussianVector
 from discreet.policy import Policy
 from discreet.release.account import PlainAccount
-from discreet.streams import Measure, StreamSpec, choice, compared, open_stream
+from discreet.streams import Measure, StreamSpec, compared, open_stream
 from tests.streams.invented import charges, gaussian, laplace, opened, policy, spec
 
 
@@ -133,7 +134,7 @@ def test_every_accountant_has_a_price_for_it(accountant: str, tmp_path: Path) ->
 def test_noise_that_is_too_small_for_its_loss_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    real = choice.gaussian_variances
+    real = gaussian_variances
     for share in (Fraction(99, 100), Fraction(101, 100)):
         monkeypatch.setattr(
             "discreet.streams.spec.gaussian_variances",

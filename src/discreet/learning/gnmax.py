@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from discreet.accounting.zcdp import ZCDP
+from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.poll import Poll
@@ -30,7 +30,7 @@ from discreet.release.draw import Draw, Use
 from discreet.release.plan import ReleasePlan
 
 CHECKS: Final = Fraction(1, 5)
-"""The share of rho that sees on which rows teachers agree."""
+"""The share of the loss, as a rho, that sees on which rows teachers agree."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +99,8 @@ def gnmax(
         InvalidParameter: an argument does not fit. Nothing was charged.
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
-    Privacy: (epsilon, delta) for all labels, by rho-zCDP (`ConfidentLabels`); as much whether few rows are named or
-    many. The same people, public rows, classifier and parameters are answered from the ledger again, for nothing.
+    Privacy: (epsilon, delta) for all labels, by the exact curve of Gaussian noise or by zCDP, whichever needs less
+    noise (`ConfidentLabels`); as much whether few rows are named or many. The same people, public rows, classifier and parameters are answered from the ledger again, for nothing.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression
@@ -120,7 +120,7 @@ def gnmax(
             "threshold is outside 0 to 1.", 'Give the share that must agree, such as "0.6".'
         )
     loss = Loss(epsilon_of(epsilon), decimal(delta, "delta"))
-    ballot = _ballot(ZCDP.bought(loss), rows, answers, share, count)
+    ballot = _ballot(loss, rows, answers, share, count)
 
     def compute(draw: Draw) -> npt.NDArray[np.int64]:
         named: npt.NDArray[np.int64] = draw("labels", poll.votes())
@@ -144,19 +144,16 @@ def gnmax(
 
 
 def _ballot(
-    bought: ZCDP, rows: int, answers: int | None, share: Fraction | None, teachers: int
+    loss: Loss, rows: int, answers: int | None, share: Fraction | None, teachers: int
 ) -> ConfidentLabels:
-    """The noise that a rho pays for."""
+    """The least noise that a loss pays for, by the exact curve of Gaussian noise where that is less than by zCDP."""
     most = rows if answers is None else min(rows, read_count(answers, "answers", "Give the most names."))
+    names = Fraction(2 * most)
     if share is None:
-        return ConfidentLabels(most / bought.rho, rows, most)
-    return ConfidentLabels(
-        most / ((1 - CHECKS) * bought.rho),
-        rows,
-        most,
-        math.ceil(share * teachers),
-        rows / (2 * CHECKS * bought.rho),
-    )
+        (variance,) = gaussian_variances([names], loss)
+        return ConfidentLabels(variance, rows, most)
+    check, variance = gaussian_variances([Fraction(rows), names], loss, [CHECKS, 1 - CHECKS])
+    return ConfidentLabels(variance, rows, most, math.ceil(share * teachers), check)
 
 
 __all__ = ["AgreedLabels", "gnmax"]

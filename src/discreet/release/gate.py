@@ -192,13 +192,11 @@ def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:
         InvalidParameter: there is no use, or their noise is not the one that the loss buys.
         UnsupportedEvent: they have more loss than that.
     """
-    from discreet.accounting.events import Composed, Concentrated, Converted, DiscreteGaussianNoise
+    from discreet.accounting.events import Composed, Converted
     from discreet.accounting.pricing import loss_of
 
     known = {name: use.mechanism.event(use.neighbours) for name, use in uses.items()}
-    by_rho = {
-        name for name, event in known.items() if isinstance(event, Concentrated | DiscreteGaussianNoise)
-    }
+    by_rho = {name for name, event in known.items() if _has_rho(event)}
     if not by_rho or loss is None:
         return _together(uses, known)
     others = {name: event for name, event in known.items() if name not in by_rho}
@@ -210,6 +208,15 @@ def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:
         raise InvalidParameter("The noise is not the one that its loss buys.", REPORT)
     converted = Converted(noise, rest)
     return Composed([*pure, converted]) if pure else converted
+
+
+def _has_rho(event: Event) -> bool:
+    """Whether the price of an event is a rho: it is Gaussian noise, or holds some."""
+    from discreet.accounting.events import Composed, Concentrated, DiscreteGaussianNoise
+
+    if isinstance(event, Composed):
+        return any(map(_has_rho, event.events))
+    return isinstance(event, Concentrated | DiscreteGaussianNoise)
 
 
 def _used_up(noise: Event, rest: Loss) -> bool:

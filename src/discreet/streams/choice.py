@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction as Exact
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from discreet.accounting.gaussian.gdp import GDP, smoothing
+from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.accounting.loss import Loss
-from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal, epsilon_of
 from discreet.streams.direct import EvenSplit, Fraction, PerPeriod
@@ -138,35 +136,6 @@ def predictions(
         sds = [math.sqrt(2) * one.l1 * moved / float(epsilon_of(epsilon)) for one in strategies]
     made = [Prediction(one, sd, window, gaussian) for one, sd in zip(strategies, sds, strict=True)]
     return sorted(made, key=lambda one: one.rms)
-
-
-def gaussian_variances(squares: Sequence[Exact], loss: Loss) -> list[Exact]:
-    """The variances of Gaussian noise on vectors that have equal parts of a loss.
-
-    An epsilon and a delta buy a size of noise in two ways, by zCDP and by the exact curve of normal noise, which needs
-    5 to 15 % less. By the curve each variance is a little larger than that of the normal noise, as ours is discrete
-    (`accounting.gaussian.gdp`). All vectors together are a Gaussian again, so the gate finds the loss in their noise.
-
-    Args:
-        squares: of their L2 sensitivities, in steps.
-        loss: of all of them.
-
-    Raises:
-        InvalidParameter: so little buys nothing.
-
-    Example:
-        >>> (tight,) = gaussian_variances([Exact(1)], Loss(1, 1e-6))
-        >>> round(float(tight / (1 / (2 * ZCDP.bought(Loss(1, 1e-6)).rho))), 3)
-        0.932
-    """
-    parts, rho = len(squares), ZCDP.bought(loss).rho
-    plain = [parts * square / (2 * rho) for square in squares]
-    with suppress(InvalidParameter):
-        bought = GDP.bought(loss, parts)
-        tight = [parts * square / bought.square + smoothing(square) for square in squares]
-        if all(own <= other for own, other in zip(tight, plain, strict=True)):
-            return tight
-    return plain
 
 
 def compared(

@@ -9,11 +9,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.accounting.loss import Loss
 from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.exactly import exact
-from discreet.streams.choice import gaussian_variances, moves, named
+from discreet.streams.choice import moves, named
 from discreet.streams.measure import Measure
 from discreet.streams.periods import Periods
 from discreet.streams.strategy import Strategy

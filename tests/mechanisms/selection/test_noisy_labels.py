@@ -8,6 +8,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from discreet.accounting.gaussian.curve import delta_of
+from discreet.accounting.gaussian.gdp import GDP, gdp_of, smoothing
 from discreet.accounting.pricing import loss_of, zcdp_of
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.selection.noisy_labels import ConfidentLabels, NoisyLabels
@@ -90,6 +92,44 @@ def test_names_and_their_absence_are_concentrated(ballot: ConfidentLabels) -> No
 def test_a_loss_that_is_too_small_is_found(ballot: ConfidentLabels) -> None:
     """The planted fault: a third of the price, which the law of two classes passes."""
     assert excess(ballot, float(ballot.loss.rho) / 3) > 0
+
+
+WIDE = [
+    ConfidentLabels(9, 1), ConfidentLabels(4, 1, threshold=4, check=3), ConfidentLabels(30, 1, threshold=4, check=2),
+]  # fmt: skip
+"""Those whose noise has a normal part, so that the exact curve prices them."""
+
+
+def above_curve(ballot: ConfidentLabels, square: Fraction) -> float:
+    """By how much the delta of neighbours passes that of the curve, as a part of it, at worst; no chance is in it."""
+    worst, epsilons = -1.0, [Fraction(n, 10) for n in range(1, 16)]
+    curve = {epsilon: float(delta_of(square, epsilon)) for epsilon in epsilons}
+    for k in range(6):
+        for p, q in (([k, 6 - k], [k + 1, 5 - k]), ([k + 1, 5 - k], [k, 6 - k])):
+            one, other = law(ballot, p), law(ballot, q)
+            for epsilon, most in curve.items():
+                delta = float(np.maximum(one - math.exp(epsilon) * other, 0).sum())
+                worst = max(worst, delta / most - 1)
+    return worst
+
+
+@pytest.mark.parametrize("ballot", WIDE, ids=str)
+def test_names_and_their_absence_are_below_the_exact_curve(ballot: ConfidentLabels) -> None:
+    noise = gdp_of(ballot.event("replace_one"))
+    assert above_curve(ballot, noise.square) <= 1e-6
+    # The planted fault: a quarter of the price, which the law of two classes passes.
+    assert above_curve(ballot, noise.square / 4) > 0.01
+
+
+def test_checks_and_names_are_priced_as_two_vectors() -> None:
+    ballot = ConfidentLabels(40, 6, answers=2, threshold=5, check=9)
+    event = ballot.event("replace_one")
+    assert gdp_of(event) == GDP(Fraction(4) / (40 - smoothing(4)) + Fraction(6) / (9 - smoothing(6)), 2)
+    assert zcdp_of(event).rho == ballot.loss.rho
+    # The planted fault: a price without the checks is smaller, by each of the two.
+    names = ConfidentLabels(40, 2).event("replace_one")
+    assert gdp_of(names).square < gdp_of(event).square
+    assert zcdp_of(names).rho < zcdp_of(event).rho
 
 
 @pytest.mark.parametrize("ballot", BALLOTS)

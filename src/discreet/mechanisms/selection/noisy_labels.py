@@ -7,8 +7,12 @@ sequence.
 
 With discrete Gaussian noise of parameter v on each count (GNMax), a row moves by the root of 2 in L2, so that its noisy
 counts, and the winner of them, are (1/v)-zCDP. Whether the most votes, with noise of parameter c, reach a threshold is
-(1/2c)-zCDP, as the most moves by at most 1. A row is named only where they do, and at most so many rows are: checks and
-names compose one after another, each chosen by the results before it, and no more of either than the price is for.
+(1/2c)-zCDP, as the most moves by at most 1. A row is named only where they do, and at most so many rows are.
+
+These are two vectors with noise, the second chosen by the first: the most votes of all rows, which move by the root of
+their number in L2; and, whatever these were, the counts of those rows that are named, which move by the root of twice
+their number. The names follow from both. So they compose in zCDP, and by the exact curve of Gaussian noise
+(`accounting.gaussian.gdp`: the squares add up, also where a later vector depends on earlier answers).
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ from discreet.noise import uniform
 from discreet.rational import Number
 
 if TYPE_CHECKING:
-    from discreet.accounting.events import Concentrated, Event, Neighbours
+    from discreet.accounting.events import Event, Neighbours
     from discreet.accounting.zcdp import ZCDP
 
 
@@ -94,7 +98,8 @@ class ConfidentLabels:
     """Name the winners of those votes on which many voters agree, with Gaussian noise (GNMax, Papernot et al. 2018).
 
     Privacy: one call of `release` is (answers/variance + count/(2 check))-zCDP, without the second term where there is
-    no threshold, if between neighbours one voter changes its vote, in every row. Source and proof: the module's text.
+    no threshold, if between neighbours one voter changes its vote, in every row; by the exact curve of Gaussian noise
+    it is somewhat more private. Source and proof: the module's text.
 
     Args:
         variance: the parameter of the noise on each count of a row that is named.
@@ -142,11 +147,14 @@ class ConfidentLabels:
         checks = Fraction(0) if self.threshold is None else self.count / (2 * self.check)
         return ZCDP(self.answers / self.variance + checks)
 
-    def event(self, neighbours: Neighbours) -> Concentrated:
-        """The event that accountants price."""
-        from discreet.accounting.events import Concentrated
+    def event(self, neighbours: Neighbours) -> Event:
+        """The event that accountants price: the noise of the names, and before it that of the checks."""
+        from discreet.accounting.events import Composed, DiscreteGaussianNoise
 
-        return Concentrated(self.loss, neighbours=neighbours)
+        names = DiscreteGaussianNoise(self.variance, 2 * self.answers, neighbours=neighbours)
+        if self.threshold is None:
+            return names
+        return Composed([DiscreteGaussianNoise(self.check, self.count, neighbours=neighbours), names])
 
     def half_width(self, confidence: Number = 0.95) -> float:
         """How many votes the winner may stand below the most, for two classes, by the tail that such noise is below."""
