@@ -28,10 +28,10 @@ import pyarrow.csv
 
 from benchmarks.line import Line
 from discreet.accounting import Loss
+from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.mechanisms import GaussianVector, LaplaceVector
 from discreet.policy import Policy
 from discreet.streams import Stream, StreamQuestion, StreamSpec, declared, named
-from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.streams.feeds import TextFeed
 from discreet.streams.state import State
 

@@ -100,7 +100,8 @@ def gnmax(
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
     Privacy: (epsilon, delta) for all labels, by the exact curve of Gaussian noise or by zCDP, whichever needs less
-    noise (`ConfidentLabels`); as much whether few rows are named or many. The same people, public rows, classifier and parameters are answered from the ledger again, for nothing.
+    noise (`ConfidentLabels`); as much whether few rows are named or many. The same people, public rows, classifier and
+    parameters are answered from the ledger again, for nothing.
 
     Example:
         >>> from sklearn.linear_model import LogisticRegression

@@ -25,7 +25,8 @@ from discreet.sql.plan.reading import Reading, Readings, ReadingWay, read_statem
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
-from discreet.sql.plan.workloads.ranges import ReleasesApart, ranges_of
+from discreet.sql.plan.workloads.differing import ReleasesApart
+from discreet.sql.plan.workloads.ranges import ranges_of
 from discreet.sql.plan.workloads.series import series_of
 from discreet.sql.plan.workloads.together import groups_of, together
 from discreet.sql.plan.workloads.windows import families_of

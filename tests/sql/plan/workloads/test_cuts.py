@@ -16,10 +16,12 @@ from tests.inside import exact_of, noisy_of, workload_plan_of
 import discreet as dp
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.expressions.expression import Column, Expression, Literal
+from discreet.sql.algebra.keys import Key
+from discreet.sql.expressions.expression import Column, Expression, Literal, leaves
 from discreet.sql.expressions.span import Span
 from discreet.sql.lower.workloads import tables_of
 from discreet.sql.plan.workloads import cuts
+from discreet.sql.plan.workloads import differing as differing_of
 from discreet.sql.plan.workloads.cuts import intervals
 
 NONE: Any = lambda _, exact: exact  # noqa: E731  no noise
@@ -39,6 +41,7 @@ FLOATS = [
     math.nan,
     None,
 ]
+TEXTS = ["", "a", "a\0", "a ", "ab", "B", "b", "z", "Z", "\u00e9", "\uffff", "\U0001f600", None]
 COUNT = 260
 ROWS = pa.table(
     {
@@ -47,15 +50,24 @@ ROWS = pa.table(
         "t": pa.array([START + dt.timedelta(hours=k % 90) for k in range(COUNT)], pa.timestamp("us")),
         "n": pa.array([(-(2**63), 2**63 - 1, 7, 8, None)[k % 5] for k in range(COUNT)], pa.int64()),
         "pay": np.linspace(-5, 60, COUNT),
+        "s": pa.array([TEXTS[k % len(TEXTS)] for k in range(COUNT)], pa.string()),
     }
 )
 ASKED: dict[str, list[str]] = {
     "floats": ["f < 1.5", "f <= 1.5", "f = 0.0", "f >= -0.0 AND f < 2", "NOT (f > 3.25)", "f IS NULL", "2 < f"],
     "decimals": ["d < 0.1", "d BETWEEN 0.1 AND 2", "d IN (0.3, 1.5)", "d > 2", "d IS DISTINCT FROM 0.3"],
-    "moments": ["t < TIMESTAMP '2024-01-02'", "t >= TIMESTAMP '2024-01-02'", "t < TIMESTAMP '2024-01-03 12:30:00'"],
+    "moments": ["t < TIMESTAMP '2024-01-02'", "t >= TIMESTAMP '2024-01-02'", "t < TIMESTAMP '2024-01-03 12:30:00'",
+                "t BETWEEN DATE '2024-01-02' AND DATE '2024-01-04'"],
+    "texts": ["s < 'b'", "s <= 'a'", "s = 'a'", "s BETWEEN 'B' AND 'b'", "s IN ('z', '\u00e9')", "s > '\uffff'",
+              "s >= ''"],
+    "computed": ["f * 2 < 3", "f * 2 >= 4 OR f < 0", "f * 2 IS NULL", "pay - f < 7", "f = 1.5", "NOT (pay - f >= 20)"],
+    "parts": ["date_trunc('day', t) = DATE '2024-01-02'", "date_trunc('day', t) < DATE '2024-01-04'", "upper(s) = 'B'",
+              "upper(s) < 'A' AND hour(t) < 9", "hour(t) BETWEEN 7 AND 12", "length(s) = 1", "substr(s, 1, 1) = 'a'"],
     "wide": ["n < 8", "n <= 9223372036854775807", "n > 7 OR f < 0", "n = 7"],
 }  # fmt: skip
 FLOAT = Column("x", Type.FLOAT, Span())
+DOUBLED = fn.must("multiply", FLOAT, Literal(2.0, Type.FLOAT))
+TRIPLED = fn.must("add", FLOAT, DOUBLED)
 
 
 def protect(**bounds: tuple[Any, Any]) -> dp.Session:
@@ -88,7 +100,36 @@ def test_a_cut_on_the_wrong_side_is_seen(monkeypatch: pytest.MonkeyPatch) -> Non
     assert differing(protect(), ["f <= 1.5", "f <= 3.25", "f < 2"]) > 0
 
 
-def compare(name: str, value: float, column: Column = FLOAT) -> Expression:
+def test_texts_that_are_read_as_if_nothing_lay_between_them_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: the next text is taken to be one behind all that begin alike."""
+    real = cuts._beside
+    monkeypatch.setattr(
+        cuts, "_beside", lambda value, way: value + "zz" if isinstance(value, str) else real(value, way)
+    )
+    assert differing(protect(), ["s <= 'a'", "s < 'ab'", "s < 'b'"]) > 0
+
+
+def test_a_computed_value_that_is_read_by_one_of_each_interval_of_its_column_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The planted fault: `f * 2` follows from the intervals of `f`, which are cut elsewhere."""
+    asked = ["f * 2 < 3", "f < 2", "f >= 0", "f * 2 > 5"]
+    assert differing(protect(), asked) == 0
+    real = differing_of.compared
+    monkeypatch.setattr(
+        differing_of, "compared", lambda one: [column for what in real(one) for column in leaves(what)]
+    )
+    monkeypatch.setattr(differing_of, "cuts_of", lambda *_: [])
+    monkeypatch.setattr(
+        "discreet.sql.plan.workloads.ranges.intervals",
+        lambda what, asked, others: intervals(
+            what, [one for one in asked if cuts.cuts_of(what, one)], others
+        ),
+    )
+    assert differing(protect(), asked) > 0
+
+
+def compare(name: str, value: float | str, column: Expression = FLOAT) -> Expression:
     found = fn.call(name, column, Literal(value, column.type))
     assert found is not None
     return found
@@ -120,12 +161,37 @@ def test_cuts_beyond_the_bounds_are_left_out() -> None:
         FLOAT,
         fn.call("lt", fn.call("add", FLOAT, Literal(1.0, Type.FLOAT)) or FLOAT, Literal(1.0, Type.FLOAT)),
         fn.call("lt", FLOAT, Column("y", Type.FLOAT, Span())),
+        fn.call("lt", DOUBLED, Column("y", Type.FLOAT, Span())),
         fn.call("lt", FLOAT, Literal(math.nan, Type.FLOAT)),
     ],
 )
 def test_a_column_that_is_read_in_other_ways_is_not_cut(condition: Expression) -> None:
     assert intervals(FLOAT, [compare("lt", 3.0), condition]) is None
-    assert intervals(Column("s", Type.TEXT, Span()), []) is None
+    assert intervals(Column("s", Type.BOOLEAN, Span()), []) is None
+
+
+def test_a_computed_value_is_cut_where_it_is_compared_and_its_column_is_not() -> None:
+    asked = [compare("lt", 3.0), compare("ge", 4.0, DOUBLED)]
+    found = intervals(DOUBLED, asked, [FLOAT, DOUBLED])
+    assert found is not None
+    assert found[1] == Key(DOUBLED, (math.nextafter(4.0, 0), 4.0, None))
+    by_column = intervals(FLOAT, asked, [FLOAT, DOUBLED])
+    assert by_column is not None
+    assert by_column[0].values == (0, 1, None)  # at 3 alone
+    assert intervals(FLOAT, asked) is None  # the value has no intervals of its own
+    assert intervals(DOUBLED, [*asked, compare("lt", 1.0, TRIPLED)], [DOUBLED]) is None
+
+
+def test_texts_are_cut_in_the_order_of_code_points() -> None:
+    text = Column("s", Type.TEXT, Span())
+    found = intervals(
+        text, [compare("le", value, text) for value in ("b", "Z", "a\0")] + [compare("lt", "a", text)]
+    )
+    assert found is not None
+    assert found[1].values == ("", "Z", "a", "a\0", "b", None)
+    everything = intervals(text, [compare("ge", "", text)])
+    assert everything is not None
+    assert everything[1].values == ("", None)
 
 
 def test_long_lists_are_cut_too_and_a_question_that_reads_them_otherwise_is_apart() -> None:
@@ -137,6 +203,6 @@ def test_long_lists_are_cut_too_and_a_question_that_reads_them_otherwise_is_apar
         )
         == 0
     )
-    queries = [f"SELECT COUNT(*) AS n FROM data WHERE {one}" for one in (*wheres, "pay * 2 < 9")]
+    queries = [f"SELECT COUNT(*) AS n FROM data WHERE {one}" for one in (*wheres, "pay * 2 < n")]
     plan = workload_plan_of(protect(), queries)
     assert [len(one.tables) for one in plan.workloads] == [3]

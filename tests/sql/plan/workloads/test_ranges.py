@@ -215,8 +215,8 @@ def test_intervals_cover_and_errors_are_those_foretold() -> None:
     "questions",
     [
         [
-            "SELECT COUNT(*) AS n FROM data WHERE pay * 2 < 20",
-            "SELECT COUNT(*) AS n FROM data WHERE pay * 2 < 30",
+            "SELECT COUNT(*) AS n FROM data WHERE pay < age * 2",
+            "SELECT COUNT(*) AS n FROM data WHERE pay < age * 3",
         ],
         [
             "SELECT MEDIAN(pay) AS n FROM data WHERE age < 9",

@@ -3,8 +3,8 @@
 Each group of each question is a set of values of the keys (`places`). The values that are in the same of these sets are
 one piece; the pieces are measured, and sums of them, such that the questions have the least error
 (`planning.ranges.pieces`), and every answer is a sum of the estimates of its pieces. So ranges that are parts of
-another add up to it. Columns without public values are cut where the questions compare them (`cuts`), and a unit with
-several rows is bounded once for all questions (`bounded`).
+another add up to it. Columns without public values, and values that are computed from these, are cut where the
+questions compare them (`cuts`), and a unit with several rows is bounded once for all questions (`bounded`).
 
 Privacy: the integers of the finest grouping, by all keys, are moved by one neighbour step as those of any release. The
 measured sums are a matrix of non-negative integers times them, whose columns add up to S, so they are moved by at most
@@ -15,8 +15,8 @@ texts and the policy alone decide which pieces there are.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -26,11 +26,9 @@ from discreet.engines.schema import Type
 from discreet.planning.ranges.pieces import MOST_PIECES, MOST_SUMS, of_table, pieces
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
-from discreet.sql.algebra.public_groups import public_groups
-from discreet.sql.algebra.relation import Relation, Select
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.release_scope import UnplannedRelease
-from discreet.sql.expressions.expression import Column, Expression, Literal, leaves
+from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions.apply import among
 from discreet.sql.measures.all_rows import AllRows
@@ -40,6 +38,7 @@ from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, listed
 from discreet.sql.plan.workloads.bounded import alike, as_asked, more_rows, of_any
 from discreet.sql.plan.workloads.cuts import intervals
+from discreet.sql.plan.workloads.differing import MOST_CELLS, Differing, ReleasesApart
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.places import base_of, places
 
@@ -48,34 +47,8 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-MOST_CELLS = 1 << 17
-"""The most combinations of the keys, which are looked at one by one."""
 ALONE = 2 * 1.02
 """The variance of a table by itself at the whole epsilon, with as much more as weights in whole units take."""
-Build = Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease]
-
-
-@dataclass(frozen=True)
-class ReleasesApart:
-    """The releases of some questions.
-
-    Attributes:
-        unplanned: before their measures are chosen.
-        chosen: their measures.
-        releases: as they would be measured by themselves.
-        shares: the epsilon of their sets of alternatives.
-        build: plans a release; its number says which measures it has.
-    """
-
-    unplanned: Sequence[UnplannedRelease]
-    chosen: Sequence[Chosen]
-    releases: Sequence[PlannedRelease]
-    shares: Sequence[tuple[Fraction, ...]]
-    build: Build
-
-    def conditions(self, index: int) -> list[Expression]:
-        """The last conditions of a release."""
-        return base_of(self.unplanned[index].rows.relation)[1]
 
 
 def ranges_of(
@@ -83,22 +56,21 @@ def ranges_of(
 ) -> Iterator[tuple[Workload, dict[int, PlannedRelease]]]:
     """The workloads of the releases that differ in conditions on public keys, and their tables by number."""
     for group in _alike(apart, weights):
-        found = _measured(apart, group)
+        found = _measured(group)
         if found is not None:
             yield found
             continue
         classes: dict[frozenset[str], list[int]] = {}
-        for index in group:
-            own = frozenset(column.name for column in _columns(apart, group, index, ()))
-            classes.setdefault(own, []).append(index)
+        for index in group.numbers:
+            classes.setdefault(group.columns(index), []).append(index)
         for numbers in classes.values():
-            found = _measured(apart, numbers) if len(numbers) < len(group) else None
+            found = _measured(Differing(apart, numbers)) if len(numbers) < len(group.numbers) else None
             if found is not None:
                 yield found
 
 
-def _alike(apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]) -> list[list[int]]:
-    """The numbers of releases of the same rows but for their conditions, with the same measures."""
+def _alike(apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]) -> list[Differing]:
+    """The releases of the same rows but for their conditions, with the same measures."""
     if released_tables(release.rows.relation for release in apart.unplanned):
         return []  # a release that waits for another one has its numbers by itself
     found: list[list[int]] = []
@@ -116,7 +88,8 @@ def _alike(apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]) -> list[
                 break
         else:
             found.append([index])
-    return [group for group in found if len(group) > 1 and _differ(apart, group)]
+    groups = [Differing(apart, group) for group in found if len(group) > 1]
+    return [group for group in groups if group.differ]
 
 
 def _may(one: UnplannedRelease, chosen: Chosen, release: PlannedRelease) -> bool:
@@ -135,55 +108,30 @@ def _rows(one: UnplannedRelease) -> tuple[object, ...]:
     return base_of(rows.relation)[0], rows.per_unit, rows.max_rows, rows.fixed
 
 
-def _differ(apart: ReleasesApart, group: Sequence[int]) -> bool:
-    """Whether some conditions are not those of all."""
-    first = apart.conditions(group[0])
-    return any(not _same(first, apart.conditions(index)) for index in group[1:])
-
-
-def _same(one: Sequence[Expression], other: Sequence[Expression]) -> bool:
-    return all(a in other for a in one) and all(b in one for b in other)
-
-
-def _common(apart: ReleasesApart, group: Sequence[int]) -> list[Expression]:
-    """The conditions of all releases of a group."""
-    first, *others = (apart.conditions(index) for index in group)
-    return [one for one in first if all(one in own for own in others)]
-
-
-def _measured(
-    apart: ReleasesApart, group: Sequence[int]
-) -> tuple[Workload, dict[int, PlannedRelease]] | None:
+def _measured(group: Differing) -> tuple[Workload, dict[int, PlannedRelease]] | None:
     """The workload of a group and its tables; None where they are not sums of few pieces."""
-    if len(group) < 2 or not _differ(apart, group):
+    apart, numbers = group.apart, group.numbers
+    if len(numbers) < 2 or not group.differ:
         return None
-    shared, columns = _keys(apart, group)
-    domain = _domain(apart, group, shared, columns)
-    public = [
-        index
-        for index in group
-        if all(
-            column in domain or intervals(column, _asked(apart, group, index, shared)) is not None
-            for column in _columns(apart, group, index, shared)
-        )
-    ]
-    if len(public) < len(group):
-        return _measured(apart, public)
-    shown = (*shared, *(key for _, key in domain.values()))
+    domain = _domain(group)
+    public = [index for index in numbers if all(_readable(group, index, one) for one in group.read(index))]
+    if len(public) < len(numbers):
+        return _measured(Differing(apart, public))
+    shown = (*group.shared, *(key for _, key in domain.values()))
     if not 0 < _cells(shown) <= MOST_CELLS:
         return None
-    one = apart.unplanned[group[0]]
-    rows = replace(one.rows, relation=_rows_of(apart, group))
-    unplanned = replace(one, rows=rows, keys=(*shared, *(key for key, _ in domain.values())))
-    others = len(shared)
-    built = apart.build(unplanned, group[0], apart.shares[group[0]])
-    plain = replace(as_asked(built, apart.releases[group[0]], others), keys=shown)
-    every = frozenset(column for column, (key, _) in domain.items() if key.expression != column)
+    one = apart.unplanned[group.first]
+    rows = replace(one.rows, relation=group.rows)
+    unplanned = replace(one, rows=rows, keys=(*group.shared, *(key for key, _ in domain.values())))
+    others = len(group.shared)
+    built = apart.build(unplanned, group.first, apart.shares[group.first])
+    plain = replace(as_asked(built, apart.releases[group.first], others), keys=shown)
+    every = frozenset(what for what, (key, _) in domain.items() if key.expression != what)
     series = _cells(unplanned.keys[:others])
-    known = {index: _placed(apart.releases[index], plain, every) for index in group}
-    kept = [index for index in group if known[index] is not None]
-    if len(kept) < len(group):
-        return _measured(apart, kept)
+    known = {index: _placed(apart.releases[index], plain, every) for index in numbers}
+    kept = [index for index in numbers if known[index] is not None]
+    if len(kept) < len(numbers):
+        return _measured(Differing(apart, kept))
     placed = [own.reshape(series, -1) for own in known.values() if own is not None]
     of, first = _pieces(placed)
     if len(first) > MOST_PIECES:
@@ -191,89 +139,46 @@ def _measured(
     tables = tuple(_sums(own[:, first]) for own in placed)
     if sum(map(len, tables)) > MOST_SUMS:
         return None
-    alone = _alone([apart.releases[index] for index in group], plain)
+    alone = _alone([apart.releases[index] for index in numbers], plain)
     matrix = pieces(len(first), tables, alone)
-    least = ALONE * (alone * len(group)) ** 2
+    least = ALONE * (alone * len(numbers)) ** 2
     if any(matrix.of_sums(of_table(matrix.size, table)).mean() > least for table in tables):
         return None
     parted = Parted(matrix, series, tuple(of.tolist()))
-    return _planned(apart, group, unplanned, others, (parted, [own[:, first] for own in placed]))
+    return _planned(group, unplanned, (parted, [own[:, first] for own in placed]))
 
 
 def _cells(keys: Sequence[ks.Key]) -> int:
     return math.prod(len(key.values) for key in keys)
 
 
-def _domain(
-    apart: ReleasesApart, group: Sequence[int], shared: Sequence[ks.Key], columns: Sequence[Column]
-) -> dict[Column, tuple[ks.Key, ks.Key]]:
-    """Of columns the key that is counted by, and the column with a value of each group of it; others are left out.
+def _domain(group: Differing) -> dict[Expression, tuple[ks.Key, ks.Key]]:
+    """Of all that is read the key that is counted by, and the same with a value of each group of it.
 
-    A column is cut where it has no list of values, or where the lists have too many combinations.
+    A column is cut where it has no list of values, or where the lists have too many combinations. What can be neither
+    listed nor cut is left out.
     """
-    found = public_groups(_rows_of(apart, group), columns)
-    values = {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
-    asked = [one for index in group for one in _asked(apart, group, index, shared)]
-    out = {}
-    for column in columns:
-        if column in values:
-            key = _closed(column, values[column])
-            out[column] = key, ks.Key(column, key.values)
-        elif (cut := intervals(column, asked)) is not None:
-            out[column] = cut
+    values = group.values
+    out: dict[Expression, tuple[ks.Key, ks.Key]] = {}
+    for what in group.expressions:
+        if isinstance(what, Column) and what in values:
+            key = _closed(what, values[what])
+            out[what] = key, ks.Key(what, key.values)
+        elif (cut := intervals(what, group.all_asked, group.expressions)) is not None:
+            out[what] = cut
     for column in sorted(values, key=lambda column: -len(values[column])):
-        if _cells((*shared, *(key for key, _ in out.values()))) <= MOST_CELLS:
+        if _cells((*group.shared, *(key for key, _ in out.values()))) <= MOST_CELLS:
             break
-        out[column] = intervals(column, asked) or out[column]
+        if column in out:
+            out[column] = intervals(column, group.all_asked, group.expressions) or out[column]
     return out
 
 
-def _keys(apart: ReleasesApart, group: Sequence[int]) -> tuple[list[ks.Key], list[Column]]:
-    """The keys that all releases of a group have in common, and the columns in which they differ."""
-    common = _common(apart, group)
-    keys = [apart.unplanned[index].keys for index in group]
-    read = {
-        column
-        for index in group
-        for condition in apart.conditions(index)
-        if condition not in common
-        for column in leaves(condition)
-    }
-    shared = [
-        key for key in keys[0] if all(key in own for own in keys) and read.isdisjoint(leaves(key.expression))
-    ]
-    columns = {column for index in group for column in _columns(apart, group, index, shared)}
-    if any(column in columns for key in shared for column in leaves(key.expression)):
-        shared = []
-        columns = {column for index in group for column in _columns(apart, group, index, shared)}
-    return shared, sorted(columns, key=lambda column: column.name)
-
-
-def _columns(apart: ReleasesApart, group: Sequence[int], index: int, shared: Sequence[ks.Key]) -> set[Column]:
-    """The columns in which a release differs from others."""
-    return {column for one in _asked(apart, group, index, shared) for column in leaves(one)}
-
-
-def _asked(
-    apart: ReleasesApart, group: Sequence[int], index: int, shared: Sequence[ks.Key]
-) -> list[Expression]:
-    """The conditions and keys of a release that others do not have."""
-    conditions, keys = _own(apart, group, index, shared)
-    return [*conditions, *(key.expression for key in keys)]
-
-
-def _own(
-    apart: ReleasesApart, group: Sequence[int], index: int, shared: Sequence[ks.Key]
-) -> tuple[list[Expression], list[ks.Key]]:
-    common = _common(apart, group)
-    conditions = [condition for condition in apart.conditions(index) if condition not in common]
-    return conditions, [key for key in apart.unplanned[index].keys if key not in shared]
-
-
-def _rows_of(apart: ReleasesApart, group: Sequence[int]) -> Relation:
-    """The rows that the releases of a group have in common."""
-    base = base_of(apart.unplanned[group[0]].rows.relation)[0]
-    return _where(base, _common(apart, group))
+def _readable(group: Differing, index: int, what: Expression) -> bool:
+    """Whether a release reads an expression in such a way that it has groups."""
+    if isinstance(what, Column) and what in group.values:
+        return True
+    return intervals(what, group.asked(index), group.expressions) is not None
 
 
 def _closed(column: Column, values: tuple[Value | None, ...]) -> ks.Key:
@@ -287,14 +192,6 @@ def _closed(column: Column, values: tuple[Value | None, ...]) -> ks.Key:
     known: list[Expression] = [Literal(value, column.type) for value in values]
     own = fn.case([(among(column, known), column)], Literal(None, column.type))
     return ks.Key(own, (*values, None))
-
-
-def _where(relation: Relation, conditions: Iterable[Expression]) -> Relation:
-    """The rows that meet some conditions."""
-    met: Expression | None = None
-    for one in conditions:
-        met = one if met is None else fn.call("and", met, one)
-    return relation if met is None else Select(relation, None, met)
 
 
 def _alone(releases: Sequence[PlannedRelease], finest: PlannedRelease) -> float:
@@ -347,28 +244,25 @@ def _sums(place: Integers) -> tuple[tuple[int, ...], ...]:
 
 
 def _planned(
-    apart: ReleasesApart,
-    group: Sequence[int],
-    unplanned: UnplannedRelease,
-    others: int,
-    how: tuple[Parted, list[Integers]],
+    group: Differing, unplanned: UnplannedRelease, how: tuple[Parted, list[Integers]]
 ) -> tuple[Workload, dict[int, PlannedRelease]]:
     """The workload and its tables, once the pieces are known."""
     parted, placed = how
+    apart, numbers, others = group.apart, group.numbers, len(group.shared)
     units = parted.matrix.units
     whole = tuple(
-        sum(parts, Fraction(0)) for parts in zip(*(apart.shares[index] for index in group), strict=True)
+        sum(parts, Fraction(0)) for parts in zip(*(apart.shares[index] for index in numbers), strict=True)
     )
     # The grid has room for the noise of all units, and of all rows of one.
-    asked = apart.releases[group[0]]
+    asked = apart.releases[group.first]
     more = units * max(
-        Fraction(1), more_rows(asked, apart.build(unplanned, group[0], apart.shares[group[0]]))
+        Fraction(1), more_rows(asked, apart.build(unplanned, group.first, apart.shares[group.first]))
     )
-    finest = apart.build(unplanned, group[0], tuple(share / more for share in whole))
+    finest = apart.build(unplanned, group.first, tuple(share / more for share in whole))
     finest = replace(as_asked(finest, asked, others), shares=tuple(share * more for share in finest.shares))
     counted = unplanned.rows
     if not counted.fixed:
-        counted = of_any(counted, [_own(apart, group, index, unplanned.keys[:others]) for index in group])
+        counted = of_any(counted, [group.own(index) for index in numbers])
         finest = replace(finest, parts=tuple(replace(part, rows=counted) for part in finest.parts))
     scales = tuple(finest.scale(index) for index in range(len(finest.measures)))
     node = ks.Key(Column("piece", Type.INTEGER, Span()), tuple(range(parted.matrix.nodes)))
@@ -380,7 +274,7 @@ def _planned(
         of_several=True,
     )
     tables = {}
-    for index, own in zip(group, placed, strict=True):
+    for index, own in zip(numbers, placed, strict=True):
         release = apart.releases[index]
         law = Pieced(parted, tuple(own.reshape(-1).tolist()), release.cells, scales)
         inexact = any(law.bits(at) for at in range(len(scales)))
@@ -395,6 +289,6 @@ def _planned(
             estimated=law,
             of_several=True,
         )
-    names = tuple(apart.releases[index].name for index in group)
+    names = tuple(apart.releases[index].name for index in numbers)
     sizes = tuple(len(key.values) for key in finest.keys)
     return Workload(finest, sizes, (((), measured),), names, False, pieces=parted), tables
