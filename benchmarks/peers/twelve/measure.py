@@ -125,8 +125,8 @@ class Error:
 
     def times(self, other: Error) -> tuple[float, float]:
         """How many times the other it is, and the standard error of that."""
-        if not other.rms:
-            return (1.0 if not self.rms else math.inf), 0.0
+        if not other.rms:  # none of its few answers erred, which says little of its error
+            return (1.0, 0.0) if not self.rms else (math.inf, math.inf)
         ratio = self.rms / other.rms
         return ratio, ratio * math.hypot(self.relative, other.relative)
 
