@@ -247,7 +247,7 @@ def _measured(workload: Workload) -> str:
     if workload.pieces is not None:
         parted = workload.pieces
         domain = workload.finest.keys[len(workload.marginals[0][1].keys) - 1 :]
-        along = ", ".join(words(key.expression) for key in domain)
+        along = ", ".join(words(_cut(key.expression)) for key in domain)
         matrix = parted.matrix
         own = f"{matrix.size} piece{'s' * (matrix.size > 1)}"
         if isinstance(matrix, Pieces) and matrix.rows:
@@ -265,6 +265,16 @@ def _measured(workload: Workload) -> str:
     tables = len(workload.tables)
     listed = "; ".join(f"{keys_of(one)}: epsilon {show(one.epsilon)}" for _, one in workload.marginals)
     return f"{tables} tables of the same rows, estimated from marginals: {listed}"
+
+
+def _cut(expression: Expression) -> Expression:
+    """What the CASE that numbers intervals, or that leaves unlisted values out, is of."""
+    if not isinstance(expression, Call) or expression.name != "case":
+        return expression
+    test = expression.args[0]
+    while isinstance(test, Call) and test.name == "not":
+        test = test.args[0]
+    return test.args[0] if isinstance(test, Call) else test
 
 
 def _saved(plan: QueryPlan, workload: Workload) -> str:

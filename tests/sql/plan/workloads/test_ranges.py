@@ -251,3 +251,10 @@ def test_sub_queries_of_one_statement_are_measured_together() -> None:
     assert all("2 questions along age, estimated from 2 pieces, all consistent" in one for one in said)
     assert all("age < 20 1.41 instead of 2.83" in " ".join(one.split()).replace("│ ", "") for one in said)
     assert session.sql(sql, epsilon=1).columns == ["share"]
+
+
+def test_values_that_are_cut_are_named_as_the_questions_name_them() -> None:
+    where = ["pay * 12 < 300", "pay * 12 >= 300 AND ward = 'a'", "pay * 12 < 500"]
+    asked = {one: f"SELECT COUNT(*) AS n FROM data WHERE {one}" for one in where}
+    said, _ = protect().preview_workload(asked, epsilon=1).together
+    assert said.startswith("3 questions along ward, pay * 12, estimated from ")
