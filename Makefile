@@ -78,7 +78,9 @@ docs: $(VENV)/dev  ## the SQL reference and the pictures, from the tables of fun
 	$(BIN)/python docs/architecture.py picture > docs/figures/architecture.svg
 	$(BIN)/python docs/figures/choosing.py bounds > docs/figures/bounds.svg
 	$(BIN)/python docs/figures/choosing.py max_rows > docs/figures/max_rows.svg
-	$(BIN)/python docs/figures/accuracy.py > docs/figures/quantiles.svg
+	$(BIN)/python docs/figures/accuracy.py quantiles > docs/figures/quantiles.svg
+	$(BIN)/python docs/figures/accuracy.py totals > docs/figures/totals.svg
+	$(BIN)/python docs/figures/accuracy.py noise > docs/figures/noise.svg
 	$(BIN)/discreet plan --stream 365 --epsilon 1 --output docs/figures/streams.svg
 	$(BIN)/discreet plan --stream 2048 --epsilon 1 --delta 1e-6 --output docs/figures/streams_gaussian.svg
 

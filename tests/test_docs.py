@@ -131,8 +131,9 @@ def test_the_pictures_are_up_to_date(name: str) -> None:
     assert _printed("docs/figures/choosing.py", name) == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
 
 
-def test_the_picture_of_quantiles_is_up_to_date() -> None:
-    assert _printed("docs/figures/accuracy.py") == (DOCS / "figures" / "quantiles.svg").read_text("utf-8")
+@pytest.mark.parametrize("name", ["quantiles", "totals", "noise"])
+def test_the_pictures_of_accuracy_are_up_to_date(name: str) -> None:
+    assert _printed("docs/figures/accuracy.py", name) == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
 
 
 def test_the_picture_of_streams_is_up_to_date(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_the_gradient_is_that_of_the_error() -> None:
 
 @pytest.mark.parametrize(("size", "known"), [(48, 4.94), (100, 5.96)])
 def test_running_totals_err_no_more_than_the_best_that_is_known(size: int, known: float) -> None:
-    """Those of a search over all entries of such matrices, which takes minutes (docs/accuracy.md)."""
+    """Those of a search over all entries of such matrices, which takes minutes (docs/workloads.md)."""
     found = pieces(size, prefixes(size))
     assert math.sqrt(found.of_sums(of_table(size, prefixes(size)[0])).mean()) < 1.01 * known
 

@@ -10,8 +10,8 @@ counts, and the winner of them, are (1/v)-zCDP. Whether the most votes, with noi
 (1/2c)-zCDP, as the most moves by at most 1. A row is named only where they do, and at most so many rows are.
 
 These are two vectors with noise, the second chosen by the first: the most votes of all rows, which move by the root of
-their number in L2; and, whatever these were, the counts of those rows that are named, which move by the root of twice
-their number. The names follow from both. So they compose in zCDP, and by the exact curve of Gaussian noise
+their number in L2; and, for all values of these, the counts of those rows that are named, which move by the root of
+twice their number. The names follow from both. So they compose in zCDP, and by the exact curve of Gaussian noise
 (`accounting.gaussian.gdp`: the squares add up, also where a later vector depends on earlier answers).
 """
 

@@ -268,7 +268,7 @@ def _measured(workload: Workload) -> str:
 
 
 def _cut(expression: Expression) -> Expression:
-    """What the CASE that numbers intervals, or that leaves unlisted values out, is of."""
+    """The expression whose intervals a CASE numbers, or whose unlisted values it leaves out."""
     if not isinstance(expression, Call) or expression.name != "case":
         return expression
     test = expression.args[0]

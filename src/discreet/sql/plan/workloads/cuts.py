@@ -6,8 +6,8 @@ them. Each row belongs to one interval, or to NULL, because one CASE decides it.
 points, as on all engines.
 
 A value that is computed from columns, such as `pay * 12`, is cut in the same way where conditions compare it with
-literals. It has intervals of its own: a row is in one of those of `pay * 12` and in one of those of `pay`, whatever
-the two have to do with each other, so that the groups by both hold each row once.
+literals. It has intervals of its own: a row is in one of those of `pay * 12` and in one of those of `pay`, and the
+groups by both hold each row once, although many of them are impossible.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def intervals(
 
 
 def compared(condition: Expression) -> Iterator[Expression]:
-    """What a condition reads: an expression where it compares that with constants alone, and columns elsewhere.
+    """The expressions that a condition reads: those that it compares with constants alone, and columns elsewhere.
 
     Example:
         >>> from discreet.sql.expressions.span import Span

@@ -132,7 +132,7 @@ class Differing:
         return {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
 
     def read(self, index: int) -> frozenset[Expression]:
-        """What the conditions and keys of a release read: columns, and values that they compute from others."""
+        """The expressions that a release reads: columns, and values that it computes from others."""
         if index not in self._expressions:
             asked = self.asked(index)
             self._expressions[index] = frozenset(
@@ -153,6 +153,6 @@ class Differing:
 
     @cached_property
     def expressions(self) -> list[Expression]:
-        """What any of them reads, in an order that the text alone decides."""
+        """All expressions that they read, in an order that the text alone decides."""
         every = {one for index in self.numbers for one in self.read(index)}
         return sorted(every, key=lambda one: (weight(one), ",".join(c.name for c in leaves(one)), repr(one)))

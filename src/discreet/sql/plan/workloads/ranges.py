@@ -155,8 +155,8 @@ def _cells(keys: Sequence[ks.Key]) -> int:
 def _domain(group: Differing) -> dict[Expression, tuple[ks.Key, ks.Key]]:
     """Of all that is read the key that is counted by, and the same with a value of each group of it.
 
-    A column is cut where it has no list of values, or where the lists have too many combinations. What can be neither
-    listed nor cut is left out.
+    A column is cut where it has no list of values, or where the lists have too many combinations. Those that can be
+    neither listed nor cut are left out.
     """
     values = group.values
     out: dict[Expression, tuple[ks.Key, ks.Key]] = {}
