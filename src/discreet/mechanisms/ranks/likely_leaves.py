@@ -109,8 +109,8 @@ class LikelyLeaves:
         heaviest = int(np.add.reduceat(weights, some.starts).max())
         bits = max(0, (MOST >> 1).bit_length() - 1 - heaviest.bit_length())
         possible = (weights > 0) & ~some.far & (weights.astype(np.float64) * 2.0**bits * float(every) < _WIDE)
-        chance = weights * np.exp(-gaps / float(scale))
-        chance = chance / np.add.reduceat(chance, some.starts)[some.part]
+        weighed = weights * np.exp(-gaps / float(scale))
+        chance = weighed / np.add.reduceat(weighed, some.starts)[some.part]
         likely = np.zeros(len(weights), np.bool_)
         shares, fewest = np.tile(own, (len(parts.group), 1)), np.full(len(parts.group), float(every))
         for within in WITHIN:
