@@ -17,13 +17,11 @@ from benchmarks.quantiles import DataSet, data_sets
 from discreet.engines.schema import Type
 from discreet.mechanisms.ranks import quantile, rank_candidates, surrounded_quantile
 from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
-from discreet.mechanisms.ranks.likely_leaf import LikelyLeaf
 from discreet.mechanisms.ranks.quantile import ExponentialQuantile
 from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.mechanisms.ranks.rank_candidates import Parts
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
-from discreet.noise.weighted_choice import uniform_below
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from tests.mechanisms.ranks import drawn
@@ -116,53 +114,6 @@ def test_the_law_is_that_of_the_draws(reach: Fraction, monkeypatch: pytest.Monke
         assert seen.keys() <= law.keys()
         found = np.array([[seen[one], law[one]] for one in law])
         assert (alarm(found[:, 0], found[:, 1]) > ALARM) == (epsilon == 3)
-
-
-@pytest.mark.parametrize("reach", [quantile.REACH, Fraction(1, 2)])
-@pytest.mark.parametrize("planted", [False, True])
-def test_proposals_by_the_likely_leaf_have_the_law(
-    reach: Fraction, planted: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # 20,000 draws of proposals that are made that way from the first; a leaf that is kept half as often is caught.
-    round_: Any = SurroundedQuantile._round
-    own = LikelyLeaf.outcomes
-    monkeypatch.setattr(SurroundedQuantile, "_round", lambda *args: round_(*args[:-1], True))
-    monkeypatch.setattr(quantile, "REACH", reach)
-    if planted:
-
-        def taken(self: LikelyLeaf, part: Any) -> Any:
-            outcome, kept = own(self, part)
-            return outcome, kept & (uniform_below(0 * part + 2) == 0)
-
-        monkeypatch.setattr(LikelyLeaf, "outcomes", taken)
-    data = (1, 7, 0, 3)
-    made = QuantilesWithEnds(3, [HALF], MEASURE)
-    seen = Counter(map(tuple, made.release(counts(*[data] * 20_000)).tolist()))
-    law = by_outcome(made, counts)(data)
-    assert seen.keys() <= law.keys()
-    found = np.array([[seen[one], law[one]] for one in law])
-    assert (alarm(found[:, 0], found[:, 1]) > ALARM) != planted
-
-
-def test_a_heap_on_a_fine_grid_takes_few_proposals(monkeypatch: pytest.MonkeyPatch) -> None:
-    # One proposal of 786,000 would be taken without the likely leaf: 60,000 rounds for 40 groups. That some part of
-    # them takes more than 200 rounds has a chance far below 1e-9.
-    rounds: list[int] = []
-    round_ = SurroundedQuantile._round
-
-    def counted(*args: Any) -> Any:
-        rounds.append(1)
-        assert len(rounds) < 200, "So many rounds take seconds."
-        return round_(*args)
-
-    monkeypatch.setattr(SurroundedQuantile, "_round", counted)
-    group = np.repeat(np.arange(40), 3)
-    leaf, count = np.tile([5, 1000, 1 << 29], 40), np.tile([300_000, 400_000, 300_000], 40)
-    heaps = SparseCounts.of(40, 1 << 30, group, leaf, count)
-    for asked in ([HALF], [Fraction(1, 4), HALF, Fraction(3, 4)]):
-        found = QuantilesWithEnds(1, asked, LeafMeasure.over(1 << 30), groups=40).release(heaps)
-        assert np.all(found[:, 3 * asked.index(HALF)] == 1000)
-        rounds.clear()
 
 
 def test_several_proposals_of_a_group_have_its_law() -> None:

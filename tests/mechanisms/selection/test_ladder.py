@@ -106,3 +106,18 @@ def test_bad_parameters() -> None:
         Ladder(1, lambda width: width, -1)
     with pytest.raises(InvalidParameter):
         Ladder(0, lambda width: width, 1)
+
+
+@pytest.mark.parametrize("most_width", [0, 7, 300, 100_000])
+def test_rungs_are_asked_for_once_however_many_widths_share_them(most_width: int) -> None:
+    asked: list[int] = []
+
+    def rung(width: int) -> int:
+        asked.append(width)
+        return min(3 * width, 500) + 2
+
+    made = Ladder(0.1, rung, 10**9)
+    widest = made.half_width_up_to(most_width)
+    assert len(asked) <= min(most_width, 65 * made.rungs) + made.rungs
+    every = {round(most_width * at / 64) for at in range(65)}
+    assert widest == max(made.half_width(0.95, one) for one in every)

@@ -40,8 +40,9 @@ outcomes lie inside the range, given x. In parts of groups the rows of the part 
 Law. A number is proposed as `ranks.quantile` draws it, an outcome by weight, and it is taken with the probability
 e^(-(its distance - that of x)/scale), if that is the farther one: accepted proposals have the law above, and no
 probability is rounded. About one proposal in 30 to 10,000 is taken, fewer the finer the grid is for the values; `TRIES`
-are made at a time. Where none is, the quantile may lie in a heap, whose narrow ends weigh little: then proposals are
-made as `likely_leaf` says, with the same law. How many times depends on the data, as does the time of an engine.
+are made at a time. Where none is, values may lie in heaps or in a small part of the grid, whose narrow ends weigh
+little: then proposals are made as `likely_leaves` says, with the same law. One of a few hundred is then taken at worst.
+How many are made depends on the data, as does the time of an engine.
 
 G beyond M and `REACH` scales counts as so much, which changes no bound of the proof and hardly any probability
 (e^-48): so rows far from a quantile may be counted together.
@@ -59,7 +60,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.mechanisms.ranks import quantile
-from discreet.mechanisms.ranks.likely_leaf import LikelyLeaf
+from discreet.mechanisms.ranks.likely_leaves import LikelyLeaves
 from discreet.mechanisms.ranks.quantile import ExponentialQuantile
 from discreet.mechanisms.ranks.rank_candidates import Candidates, Parts, rows_before
 from discreet.mechanisms.ranks.sparse_counts import MOST, SparseCounts
@@ -162,20 +163,22 @@ class SurroundedQuantile(ExponentialQuantile):
     def _round(
         self, counts: SparseCounts, parts: Parts, some: Integers, out: Surrounded, again: bool
     ) -> Integers:
-        """Make proposals for some parts, by `likely_leaf` once some were made; those of which none is taken."""
+        """Make proposals for some parts, by `likely_leaves` once some were made; those of which none is taken."""
         tries = int(min(TRIES, max(FEWEST, AT_ONCE // len(some))))
         part, here = np.repeat(np.arange(len(some)), tries), parts[some]
-        likely = LikelyLeaf.of(self, counts, here) if again else None
-        leaf, off, taken, own = self.propose(counts, here, tries, likely)
+        likely = LikelyLeaves.of(self, counts, here) if again else None
+        leaf, off, taken, chosen = self.propose(counts, here, tries, likely)
         outcome = np.searchsorted(
             np.cumsum(self.weights), uniform_below(0 * part + int(self.weights.sum())), "right"
         )
+        own = np.flatnonzero(likely.likely[chosen]) if likely is not None else part[:0]
         if likely is not None:
-            outcome[own], kept = likely.outcomes(part[own])
+            outcome[own] = likely.outcomes(part[own])
         low, high, beside = self.beside(counts, here[part], leaf, outcome)
-        good = bernoulli_exp(np.clip(beside - off, 0, self.most), scale=self._scale)
+        farther = np.clip(beside - off, 0, self.most)
+        good = bernoulli_exp(farther, scale=self._scale)
         if likely is not None:
-            good[own] = kept
+            good[own] = likely.taken(chosen[own], outcome[own], farther[own])
         taken &= good & (beside < NEVER)
         first = taken.reshape(len(some), tries).argmax(axis=1) + tries * np.arange(len(some))
         done = taken[first]
@@ -190,9 +193,9 @@ class SurroundedQuantile(ExponentialQuantile):
         return some, *self.odds(some, margin)
 
     def propose(
-        self, counts: SparseCounts, parts: Parts, tries: int, likely: LikelyLeaf | None = None
-    ) -> tuple[Integers, Integers, Bools, Bools]:
-        """Numbers for each part: leaf, distance, whether it is one, whether it is the likely leaf."""
+        self, counts: SparseCounts, parts: Parts, tries: int, likely: LikelyLeaves | None = None
+    ) -> tuple[Integers, Integers, Bools, Integers]:
+        """Numbers for each part: leaf, distance, whether it is one, and its candidate."""
         if likely is None:
             some, weights, gaps = self.choices(counts, parts)
         else:
@@ -207,12 +210,7 @@ class SurroundedQuantile(ExponentialQuantile):
             _, farther = self._far(counts, here, leaf[far], 0 * far, cut=False)
             taken[far] = bernoulli_exp(farther - off[far], scale=self._scale)
             off[far] = farther
-        own = (
-            np.zeros(len(chosen), np.bool_)
-            if likely is None
-            else likely.candidate[some.part[chosen]] == chosen
-        )
-        return leaf, off, taken, own
+        return leaf, off, taken, chosen
 
     def beside(
         self, counts: SparseCounts, parts: Parts, leaf: Integers, outcome: Integers
@@ -225,40 +223,60 @@ class SurroundedQuantile(ExponentialQuantile):
             leaf: int64 array (n,), the numbers.
             outcome: int64 array (n,): which outcome, as in `weights`.
         """
+        kind, radius = outcome // len(self.radii), self.radii[outcome % len(self.radii)]
+        to_low, to_high = (kind == UPPER) | (kind == NONE), (kind == LOWER) | (kind == NONE)
+        low, high = np.where(to_low, -1, leaf - radius), np.where(to_high, self.measure.leaves, leaf + radius)
+        return low, high, self.least(counts, parts, leaf, leaf, outcome)
+
+    def least(
+        self, counts: SparseCounts, parts: Parts, first: Integers, last: Integers, outcome: Integers
+    ) -> Integers:
+        """At most the distance of the ends around any leaf from the first to the last, and that of one leaf.
+
+        The quantile is above a lower end by fewer rows the higher the leaf is, and below an upper end by more.
+        """
         kind, at = outcome // len(self.radii), outcome % len(self.radii)
         radius, narrower = self.radii[at], self.radii[at] // 2
-        down, up = leaf - parts.low, parts.high - 1 - leaf  # how many leaves lie beside it
+        down, up = last - parts.low, parts.high - 1 - first  # at most so many leaves lie beside one
         to_low, to_high = (kind == UPPER) | (kind == NONE), (kind == LOWER) | (kind == NONE)
         most = self.most
 
-        def held(ends: Integers) -> Integers:
-            lower = np.where(to_low | (ends > down), most, self._below(counts, parts, leaf - ends))
-            return np.minimum(
-                lower, np.where(to_high | (ends > up), most, self._above(counts, parts, leaf + ends))
+        def held(ends: Integers, below: Integers, above: Integers) -> Integers:
+            beyond_low, beyond_high = (
+                to_low | (ends > below - parts.low),
+                to_high | (ends > parts.high - 1 - above),
             )
+            lower = np.where(beyond_low, most, self._below(counts, parts, below - ends))
+            return np.minimum(lower, np.where(beyond_high, most, self._above(counts, parts, above + ends)))
 
-        def surely(ends: Integers) -> Integers:
-            out = held(ends)
+        def surely(ends: Integers, below: Integers, above: Integers) -> Integers:
+            out = held(ends, below, above)
             for times, more in RUNGS:
-                out = np.minimum(out, held(times * np.maximum(ends, 1)) - math.ceil(more * self._scale))
+                wider = held(times * np.maximum(ends, 1), below, above)
+                out = np.minimum(out, wider - math.ceil(more * self._scale))
             return np.asarray(out - sure)
 
         sure = self.sure + np.where(kind == BOTH, 0, math.ceil(BOUNDED * self._scale))
-        inner = surely(narrower)
+        inner = surely(narrower, last, first)
         inner[(at == 0) | (kind == NONE)] = -most
-        beyond = self._beyond(counts, parts, leaf, kind, radius) - sure
-        off = np.maximum(np.maximum(0, -surely(radius)), np.maximum(inner, beyond))
+        beyond = self._beyond(counts, parts, first, last, kind, radius) - sure
+        off = np.maximum(np.maximum(0, -surely(radius, first, last)), np.maximum(inner, beyond))
         off[(~to_low & (radius > down)) | (~to_high & (radius > up))] = NEVER
-        low, high = np.where(to_low, -1, leaf - radius), np.where(to_high, self.measure.leaves, leaf + radius)
-        return low, high, off
+        return np.asarray(off)
 
     def _beyond(
-        self, counts: SparseCounts, parts: Parts, leaf: Integers, kind: Integers, radius: Integers
+        self,
+        counts: SparseCounts,
+        parts: Parts,
+        first: Integers,
+        last: Integers,
+        kind: Integers,
+        radius: Integers,
     ) -> Integers:
         """How sure the widest ends inside the range would be, where an outcome has a bound in their place."""
-        down, up = leaf - parts.low, parts.high - 1 - leaf
-        below = self._below(counts, parts, leaf - self._inside(down))
-        above = self._above(counts, parts, leaf + self._inside(up))
+        down, up = first - parts.low, parts.high - 1 - last
+        below = self._below(counts, parts, last - self._inside(down))
+        above = self._above(counts, parts, first + self._inside(up))
         below[(kind == BOTH) | (kind == LOWER) | ((kind == UPPER) & (radius > down))] = -self.most
         above[(kind == BOTH) | (kind == UPPER) | ((kind == LOWER) & (radius > up))] = -self.most
         return np.asarray(np.maximum(below, above))

@@ -27,6 +27,7 @@ from fractions import Fraction
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms.mechanism import PureLoss
@@ -34,6 +35,8 @@ from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.noise.large.choice import large_choice, uniform_large
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, epsilon_of
+
+Floats = npt.NDArray[np.float64]
 
 RUNGS: Final = 1 << 17
 """So many rungs there are at most."""
@@ -142,11 +145,37 @@ class Ladder(PureLoss):
         Raises:
             InvalidParameter: a confidence not strictly between 0 and 1.
         """
+        return self._half_width([self.rung(width + t) for t in range(self.rungs)], confidence, self._far)
+
+    def half_width_up_to(self, width: int, confidence: Number = 0.95) -> int:
+        """The same for all widths up to this one: the largest of some that are spread over them."""
+        widths = sorted({round(width * at / _WIDTHS) for at in range(_WIDTHS + 1)} | {0})
+        rungs, far = self.rungs, self._far
+        # The rungs of several widths are mostly the same ones.
+        shared = width < len(widths) * rungs
+        every = [self.rung(at) for at in range(widths[-1] + rungs)] if shared else []
+        return max(
+            self._half_width(
+                every[one : one + rungs] if shared else [self.rung(one + t) for t in range(rungs)],
+                confidence,
+                far,
+            )
+            for one in widths
+            if one >= 0
+        )
+
+    @property
+    def _far(self) -> Floats:
+        """How much less likely an integer of each rung is than the middle: float64 array (rungs,)."""
+        return np.exp(-np.arange(1, self.rungs + 1) / float(self.scale))
+
+    def _half_width(self, rungs: list[int], confidence: Number, far: Floats) -> int:
+        """The half-width from the sizes of the rungs, each on one side, and how likely their integers are."""
         level = float(read_confidence(confidence))
-        sizes = np.array([float(self.rung(width + t)) for t in range(self.rungs)])
-        weights = 2 * sizes * np.exp(-np.arange(1, self.rungs + 1) / float(self.scale))
+        sizes = np.array(rungs, np.float64)
+        weights = 2 * sizes * far
         # Rounded up: all integers of the range are once more beyond the last rung.
-        beyond = math.exp(math.log(self.most + 1) - self.rungs / float(self.scale))
+        beyond = math.exp(math.log(self.most + 1) - len(rungs) / float(self.scale))
         tails = np.append(np.cumsum(weights[::-1])[::-1], 0) + beyond
         allowed = (1 - level) * (1 + tails[0])
         if tails[0] <= allowed:
@@ -155,12 +184,7 @@ class Ladder(PureLoss):
         if tails[-1] > allowed:
             return self.most
         inside = math.ceil(float((tails[at] - allowed) / weights[at] * sizes[at]) - 1e-9)
-        return min(self.most, sum(self.rung(width + t) for t in range(at)) + inside)
-
-    def half_width_up_to(self, width: int, confidence: Number = 0.95) -> int:
-        """The same for all widths up to this one: the largest of some that are spread over them."""
-        widths = {round(width * at / _WIDTHS) for at in range(_WIDTHS + 1)} | {0, max(0, width)}
-        return max(self.half_width(confidence, max(0, one)) for one in widths)
+        return min(self.most, sum(rungs[:at]) + inside)
 
     def probabilities(self, exact: Climbed) -> list[float]:
         """The law of `release` for each integer from 0 to `most`: not private; for proofs, on small ranges."""
