@@ -7,6 +7,7 @@ import io
 import json
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,7 +20,10 @@ from discreet.release.exactly import exact
 if TYPE_CHECKING:
     import pyarrow as pa
 
+REPLAYED = "replayed"
 _META = "discreet"
+FEW = 1000
+"""Rows of a document that is written at once."""
 
 
 class Budget(Protocol):
@@ -53,6 +57,8 @@ class Budget(Protocol):
 def dump(document: object, indent: int | None = 2) -> str:
     """Write JSON that every reader accepts: no NaN, dates as text. For programs, on one line, which is faster."""
     encoder = json.JSONEncoder(ensure_ascii=False, indent=indent, allow_nan=False, default=str)
+    if indent is None and isinstance(document, dict) and len(document.get("rows", ())) <= FEW:
+        return escaping.json_text(encoder.encode(document))  # in C
     sink = io.StringIO()
     # `json.dumps` would keep all pieces, which are larger than the text.
     for piece in encoder.iterencode(document):
@@ -66,6 +72,37 @@ def rows(release: Release) -> list[dict[str, Any]]:
         {name: _plain(value) for name, value in row.items()}
         for row in far.shown(release.to_arrow()).to_pylist()
     ]
+
+
+@dataclass(frozen=True)
+class Told:
+    """An answer as JSON, but for the two things that differ when it is given again: the word on that, and the budget.
+
+    Attributes:
+        head: the text before the word.
+        tail: the text behind it, up to the budget.
+    """
+
+    head: str
+    tail: str
+
+    @classmethod
+    def of(cls, release: Release) -> Told:
+        """Write an answer; it is to be of few rows, as its text is kept whole."""
+        parts = list(about(release).items())
+        at = next(place for place, (name, _) in enumerate(parts) if name == REPLAYED)
+        rest = {**dict(parts[at + 1 :]), "rows": rows(release)}
+        return cls(f"{dump(dict(parts[:at]), None)[:-1]}, ", dump(rest, None)[1:-1])
+
+    def text(self, replayed: bool, budget: Budget) -> str:
+        """The text of the answer, as `FORMS` writes it.
+
+        Args:
+            replayed: whether it is given again.
+            budget: as it is now.
+        """
+        said = "true" if replayed else "false"
+        return f'{self.head}"{REPLAYED}": {said}, {self.tail}, "budget": {dump(state(budget), None)}}}'
 
 
 def document(release: Release, budget: Budget) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from discreet.server.problems import not_there, told
 from discreet.server.rate import Rate
 from discreet.server.records.asks import Asks, Began
 from discreet.server.records.counted import Counted
+from discreet.server.records.sent import Sent
 from discreet.server.records.state import State
 from discreet.session.analyst import AnalystSession, Look
 from discreet.session.workloads import Answers
@@ -97,6 +98,7 @@ class Service:
         self.asks = Asks(self.state, self._histories, self.questions.at_work, self.settings.caps.slot)
         self.later = Later(self)
         self.counted = Counted()
+        self.sent = Sent()
         self._large = threading.Lock()
         self.rate = Rate(self.settings.rate, self.settings.burst)
         self.strangers = Rate(2, 30)

@@ -87,12 +87,14 @@ class Look(NamedTuple):
         groups: how many groups are measured.
         loss: the price.
         numbers: how many numbers are measured, or shown where the answer is all groups.
+        versions: those of the data that the key is for.
     """
 
     key: str
     groups: int
     loss: Loss
     numbers: int = 0
+    versions: tuple[str, ...] = ()
 
 
 class AnalystSession(Session):
@@ -184,7 +186,13 @@ class AnalystSession(Session):
             return Look("", 0, Loss(0))
         see_cost(epsilon, plan)
         groups = max(release.cells for release in plan.releases)
-        return Look(self._queries.identity(plan), groups, Loss(plan.epsilon, plan.delta), _numbers(plan))
+        versions = self.versions()
+        key = self._queries.identity(plan, versions)
+        return Look(key, groups, Loss(plan.epsilon, plan.delta), _numbers(plan), versions)
+
+    def versions(self) -> tuple[str, ...]:
+        """The present versions of the private tables; nothing of them is read."""
+        return self._queries.versions()
 
     @asked
     @read_price

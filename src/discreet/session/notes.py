@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Set
+from typing import Any
 
 from discreet.engines.schema import Type
+from discreet.policy import Policy
 from discreet.sql.algebra.relation import Relation, Rows, scans
 from discreet.sql.analyze.aggregates.implied_bounds import following
 from discreet.sql.expressions.expression import Call, Column, Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
-from discreet.sql.lower.uses import ranks
+from discreet.sql.lower.uses import ranks, uses_of
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.people.wording import guarantee_of_people, notes_of_people
 from discreet.sql.plan.plan import QueryPlan
@@ -18,6 +20,13 @@ from discreet.sql.plan.plan import QueryPlan
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
 CHOSEN = "that the earlier answers may be why the question was asked: without reuse its noise is independent of them"
 """Of an answer that is made of earlier ones."""
+
+
+def facts_of(policy: Policy, plan: QueryPlan) -> dict[str, Any]:
+    """The facts for the card of an answer, and its mechanisms."""
+    from discreet.release.cards.deployment import facts, mechanisms
+
+    return {**facts(policy), "mechanisms": mechanisms(uses_of(plan.measured))}
 
 
 def notes_of(

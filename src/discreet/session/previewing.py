@@ -64,8 +64,10 @@ def preview(
 
 def _cost(queries: Queries, plan: QueryPlan) -> Fraction:
     """By how much a plan lowers the budget."""
-    left = queries.account.left
     loss = Loss(plan.epsilon, plan.delta)
+    if queries.policy.budget.accountant == "pure":  # a sum: between two looks others may charge
+        return loss.rounded_up().epsilon
+    left = queries.account.left
     # Of Gaussian noise only the event tells the price.
     return max(
         Fraction(0), left() - left(event_of(uses_of(plan.whole.measured), loss) if plan.gaussian else loss)

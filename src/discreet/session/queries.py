@@ -24,7 +24,7 @@ from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
 from discreet.session.memory.remembered import Remembered
-from discreet.session.notes import INVENTED, notes_of
+from discreet.session.notes import INVENTED, facts_of, notes_of
 from discreet.session.parameters import no_noise, see_text
 from discreet.session.question import Question
 from discreet.session.sources.csv_types import advised
@@ -270,17 +270,21 @@ class Queries:
 
         probe(plan, self.engine)
 
-    def identity(self, plan: QueryPlan) -> str:
-        """The canonical question on this version of the data: the numbers released, not the writing or the display."""
+    def identity(self, plan: QueryPlan, versions: tuple[str, ...] | None = None) -> str:
+        """The canonical question on versions of the data: the numbers released, not the writing or the display."""
         from discreet.sql.lower.identity import identity
 
+        versions = self.versions() if versions is None else versions
         loss = str(plan.epsilon) + (f" {plan.delta}" if plan.delta else "")
         known = plan.memo  # a plan never changes, and has one engine
         if "identity" not in known:
             known["identity"] = identity(plan.whole, self.engine.dialect)
-        parts = [known["identity"], loss, self._policy_digest,
-                 self._public_digest, *self.versions()]  # fmt: skip
-        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+        of, named = known.get("named", (None, ""))
+        if of != versions:
+            parts = [known["identity"], loss, self._policy_digest, self._public_digest, *versions]
+            named = hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+            known["named"] = versions, named
+        return str(named)
 
     def versions(self) -> tuple[str, ...]:
         """The versions of the private tables."""
@@ -373,7 +377,7 @@ class Queries:
 
     def deployment(self, plan: QueryPlan) -> Callable[[], dict[str, Any]]:
         """The facts for a card, which are gathered when one is asked for."""
-        return partial(_facts, self.policy, plan)
+        return partial(facts_of, self.policy, plan)
 
     def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
@@ -391,10 +395,3 @@ class Queries:
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
         return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=True)
-
-
-def _facts(policy: Policy, plan: QueryPlan) -> dict[str, Any]:
-    """The facts for the card of an answer, and its mechanisms."""
-    from discreet.release.cards.deployment import facts, mechanisms
-
-    return {**facts(policy), "mechanisms": mechanisms(uses_of(plan.measured))}

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import JSONResponse, Response
 
 from discreet.client import wire
-from discreet.errors import EngineError, InvalidParameter, QueryRefused, tell
+from discreet.errors import Busy, EngineError, InvalidParameter, QueryRefused, tell
 from discreet.federation.nodes import given, offered
 from discreet.release.answer import Release
-from discreet.release.documents import FORMS, dump, state
+from discreet.release.documents import FEW, FORMS, Told, dump, state
 from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.bodies import (
@@ -24,6 +25,8 @@ from discreet.server.bodies import (
     WorkloadLook,
 )
 from discreet.server.people import Caller
+from discreet.server.records.asks import Began
+from discreet.server.records.sent import Kept
 from discreet.server.service import Service, shown
 from discreet.session.analyst import AnalystSession
 from discreet.session.question import Question as SessionQuestion
@@ -136,7 +139,45 @@ async def query(
     """
     chosen = form_of(request, form)
     asked = await priced(service, caller, name, body)
-    return await service.ask(caller, name, asked, lambda release, session: written(chosen, release, session))
+    if chosen != "json":
+        return await service.ask(
+            caller, name, asked, lambda release, session: written(chosen, release, session)
+        )
+    known = service.sent.find(name, asked, caller.name)
+    again = None if known is None else await sent_again(service, caller, name, known)
+    return again or await told(service, caller, name, asked)
+
+
+async def sent_again(service: Service, caller: Caller, name: str, known: Kept) -> Response | None:
+    """An answer that this caller was sent before, beside the present budget; None where it is to be asked anew."""
+
+    def work() -> Response | None:
+        session = service.session(caller, name)
+        if session.versions() != known.versions:
+            return None
+        return Response(known.told.text(True, session.budget), media_type=FORMS["json"][0])
+
+    try:
+        return await service.look(caller, work)
+    except Busy:
+        return None
+
+
+async def told(service: Service, caller: Caller, name: str, asked: Mapping[str, Any]) -> Response:
+    """The answer to a question in JSON, which is kept for those who ask the same again."""
+    began, kept = Began(name, service.state.exactly()), []
+
+    def made(release: Release, session: AnalystSession) -> Response:
+        look = began.look
+        if len(release) > FEW or look is None or not look.key or session.versions() != look.versions:
+            return written("json", release, session)
+        kept.append((look.versions, Told.of(release)))
+        return Response(kept[0][1].text(release.replayed, session.budget), media_type=FORMS["json"][0])
+
+    response = await service.ask(caller, name, asked, made, began)
+    for versions, text in kept:
+        service.sent.keep(name, asked, caller.name, versions, text)
+    return response
 
 
 async def priced(service: Service, caller: Caller, name: str, body: PricedQuestion) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -161,6 +161,16 @@ def preview_of(
         cost: the amount by which the budget would shrink.
         available: the rest of the budget before.
     """
+    key = "preview", level, group_rows
+    found = plan.memo.get(key)
+    if found is None:
+        found = plan.memo[key] = _foreseen(plan, public, level, group_rows)
+    left = max(Fraction(0), available - cost)
+    return replace(found, left=left, cost=cost, available=available)
+
+
+def _foreseen(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int) -> Preview:
+    """A preview but for the budget, so that it is the same whenever the same is asked."""
     errors, assuming = expected_errors(plan, public, level, group_rows)
     finding = [release for release in plan.releases if release.discovery is not None]
     shown_from = max(
@@ -174,9 +184,6 @@ def preview_of(
         confidence=level.confidence,
         simultaneous=level.together,
         assumed=f"for groups of {group_rows:,} rows spread over their bounds" if assuming else "",
-        left=max(Fraction(0), available - cost),
-        cost=cost,
-        available=available,
         delta=plan.delta,
         shown_from=shown_from,
         warnings=compared_with(plan)
