@@ -12,8 +12,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import numbers
 from discreet.learning.budget import LearningBudget
-from discreet.learning.centred import Centred, centred
+from discreet.learning.centred import Centred, boxed
 from discreet.learning.intervals import coefficient_intervals, units_of
+from discreet.learning.models.logit import logit_line
 from discreet.learning.models.releasing import budget_of, features_of, places_of, see_target, wide
 from discreet.learning.robust import median_line, robust_for
 from discreet.learning.scores import Line, fitted_line, line_of, whole_line
@@ -166,7 +167,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Raises (by `fit`): as for `LinearRegression`.
 
     Privacy: epsilon, pure, for replacing one row, as for `LinearRegression`. Source: the functional mechanism (Zhang,
-    Zhang, Xiao, Yang and Winslett 2012).
+    Zhang, Xiao, Yang and Winslett 2012); a noisy step of Newton's (Avella-Medina, Bradshaw and Loh 2023).
 
     Example:
         >>> import numpy as np
@@ -198,7 +199,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.bounds_ = wide(self.bounds, features.shape[1])
         target = np.where(places_of(y, self.classes, len(features)) == 1, 1.0, -1.0)
         rows = scaled(_beside(features, target), [*self.bounds_, (-1, 1)])
-        return self._take(_line(rows, self, f"logistic regression on {features.shape[1]} features"))
+        budget, words = budget_of(self.budget, self.epsilon), f"logistic regression on {features.shape[1]} features"
+        return self._take(logit_line(rows, epsilon_of(self.epsilon), budget, words, _ridge(self)))
 
     def see_parameters(self) -> None:
         """See that bounds, classes and ridge are there.
@@ -253,8 +255,8 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Raises (by `fit`): as for `LinearRegression`.
 
-    Privacy: epsilon, pure, for replacing one row, as for `LinearRegression`. Source: Dwork, Talwar, Thakurta and Zhang
-    2014, with Laplace noise.
+    Privacy: epsilon, pure, for replacing one row: `discreet.learning.centred`. Source: Dwork, Talwar, Thakurta and Zhang
+    2014, with Laplace noise or noise in a cube (Hardt and Talwar 2010).
 
     Example:
         >>> import numpy as np
@@ -287,7 +289,7 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.bounds_ = wide(self.bounds, count)
         rows = scaled(features, self.bounds_)
         budget = budget_of(self.budget, self.epsilon)
-        return self._axes(centred(rows, epsilon_of(self.epsilon), budget, f"{count} principal components"))
+        return self._axes(boxed(rows, epsilon_of(self.epsilon), budget, f"{count} principal components"))
 
     def see_components(self, count: int) -> None:
         """See that so many features have so many components.
