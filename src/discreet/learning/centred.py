@@ -13,20 +13,29 @@ A row that is shortened keeps its direction: where y = a + w u holds for u and y
 regression stays right, and such rows weigh less. Leftovers of the line are shortened as well, large ones more than
 small: where they are skewed and of unlike spread, as those of incomes are, the line turns. Moments around the
 mean of rows of a few spreads need many times less noise than those of rows anywhere in the bounds.
+
+In boxes (`boxed`) each column is cut to CLIP spreads by itself, v_j = cut((z_j - m_j)/r_j) with r_j = min(CLIP g_j,
+1 + |m_j|), and sums of v_j and v_i v_j, of squares 2 v_j^2 - 1, get noise in a cube: a row that is replaced moves each
+by at most 2. So columns of two values, which spread over their bounds and are hardly cut, keep their lengths. On
+invented columns the axes of boxes and of shortened rows are as good in the mean where means are not found
+(BLIND); of columns of two values those of boxes are better, of normal ones those of shortened rows.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
 from discreet.learning.budget import LearningBudget
 from discreet.learning.models.releasing import released
 from discreet.learning.statistics import STEPS, Floats, Integers
+from discreet.learning.whole import matrix_of
+from discreet.learning.whole import products as whole_products
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Draw, Use
@@ -48,6 +57,10 @@ BLIND: Final = 0.1
 """Where means would err by more than this, moments are taken around the middle of the bounds."""
 NARROW: Final = 0.05
 """No spread is less, where columns lie in -1 to 1."""
+CLIP: Final = 1.5
+"""In boxes, a column is cut to so many spreads."""
+LOST: Final = 0.35
+"""Where means would err by more than this, boxes are those of the bounds."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +69,7 @@ class Centred:
 
     Attributes:
         matrix: sums of products (k + 1, k + 1), the constant first.
-        scale: of the Laplace noise on each.
+        scale: of the noise on each.
         middle, spread: m and g (k,), of columns between -1 and 1.
     """
 
@@ -119,6 +132,46 @@ def places_noise(epsilon: Fraction, columns: int) -> CubeVector:
     return CubeVector(2 * STEPS / epsilon, 2 * STEPS, 2 * columns)
 
 
+@dataclass(frozen=True)
+class Measuring:
+    """How moments are measured, as a part of a release.
+
+    Attributes:
+        uses: the mechanisms.
+        measure: the noisy products, means and spreads.
+        noise: on the products.
+    """
+
+    uses: dict[str, Use]
+    measure: Callable[[Draw], list[Any]]
+    noise: LaplaceVector
+
+    def told(self, found: Integers, middle: Floats, spread: Floats) -> Centred:
+        """The moments of that."""
+        return _told(found, self.noise, middle, spread)
+
+
+def measuring(rows: Integers, epsilon: Fraction, budget: LearningBudget) -> Measuring | None:
+    """How moments around private means are measured; None where these would not be found."""
+    width = rows.shape[1]
+    places = places_noise(epsilon * FIRST, width)
+    if places.deviation / STEPS > BLIND * max(len(rows), 1):
+        return None
+    length = length_for(float(epsilon), len(rows), width)
+    sensitivity = moves(length)
+    noise = LaplaceVector(sensitivity / (epsilon * (1 - FIRST)), sensitivity)
+
+    def measure(draw: Draw) -> list[Any]:
+        middle, spread = located(draw, rows, places)
+        return [draw("products", products(shortened(rows, middle, spread, length))), middle, spread]
+
+    uses = {
+        "places": Use(places, budget.neighbours, 2 * width),
+        "products": Use(noise, budget.neighbours, (width + 1) * (width + 2) // 2),
+    }
+    return Measuring(uses, measure, noise)
+
+
 def centred(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> Centred:
     """The noisy moments of rows on the grid (n, k), charged.
 
@@ -128,25 +181,43 @@ def centred(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: st
 
     Privacy: epsilon, pure, for replacing one row: the module's text.
     """
-    width = rows.shape[1]
-    places = places_noise(epsilon * FIRST, width)
-    if places.deviation / STEPS > BLIND * max(len(rows), 1):
+    parts = measuring(rows, epsilon, budget)
+    if parts is None:
         return _around_the_middle(rows, epsilon, budget, words)
-    length = length_for(float(epsilon), len(rows), width)
-    sensitivity = moves(length)
-    noise = LaplaceVector(sensitivity / (epsilon * (1 - FIRST)), sensitivity)
-    count = (width + 1) * (width + 2) // 2
+    return parts.told(*released(parts.uses, parts.measure, words, budget))
+
+
+def boxed(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> Centred:
+    """The noisy moments of rows on the grid (n, k), charged: in boxes where means would not be found, else shortened.
+
+    Raises:
+        InvalidParameter: epsilon is out of range. Nothing was charged.
+        BudgetExceeded: the budget does not have so much left. Nothing was charged.
+
+    Privacy: epsilon, pure, for replacing one row: the module's text.
+    """
+    width, people = rows.shape[1], max(len(rows), 1)
+    places = places_noise(epsilon * FIRST, width)
+    error = places.deviation / STEPS / people
+    if error <= BLIND:
+        return centred(rows, epsilon, budget, words)
+    seen = error <= LOST
+    count = width * (width + 3) // 2
+    noise = CubeVector(2 * STEPS / (epsilon * (1 - FIRST) if seen else epsilon), 2 * STEPS, count)
 
     def compute(draw: Draw) -> list[Floats]:
-        middle, spread = located(draw, rows, places)
-        return [draw("products", products(shortened(rows, middle, spread, length))), middle, spread]
+        middle, reach = np.zeros(width), np.ones(width)
+        if seen:
+            middle, spread = located(draw, rows, places)
+            reach = np.minimum(CLIP * spread, 1 + np.abs(middle))
+        inside = np.rint(np.clip((rows / STEPS - middle) / reach, -1, 1) * STEPS).astype(np.int64)
+        u = np.column_stack([np.full(len(rows), STEPS), inside])
+        return [draw("products", whole_products(u).sum(axis=0)[None])[0], middle, reach]
 
-    uses = {
-        "places": Use(places, budget.neighbours, 2 * width),
-        "products": Use(noise, budget.neighbours, count),
-    }
-    found, middle, spread = released(uses, compute, words, budget)
-    return _told(found, noise, middle, spread)
+    uses = {"places": Use(places, budget.neighbours, 2 * width)} if seen else {}
+    uses["products"] = Use(noise, budget.neighbours, count)
+    found, middle, reach = released(uses, compute, f"{words}, in boxes", budget)
+    return Centred(matrix_of(found / STEPS, len(rows), width), float(noise.scale) / STEPS, middle, reach)
 
 
 def _around_the_middle(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> Centred:

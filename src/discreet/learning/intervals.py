@@ -9,8 +9,9 @@ variance is not known exactly. All of it is post-processing.
 
 The interval covers the coefficients of least squares in the population that people were drawn from, each by itself,
 with their values clamped to the bounds: also where leftovers are skewed or larger for some people than for others, and
-where another curve than a line would be right. Where noise may be all that there is of a moment, everything is
-possible, and the interval says that: it has no ends.
+where another curve than a line would be right. Where noise may be all that there is of some moments, lines of some
+draws are steep, and the interval is as wide as these say. Where noisy moments could be of nobody, since some direction
+has a negative square, everything is possible, and the interval has no ends.
 """
 
 from __future__ import annotations
@@ -25,9 +26,6 @@ from discreet.mechanisms.parameters import read_confidence
 from discreet.rational import Number
 
 DRAWS: Final = 4000
-CLEAR: Final = 1.2
-"""The least eigenvalue must be so many times the largest of nearly all draws of the noise."""
-NEARLY: Final = 0.95
 WIDER: Final = 1.08
 
 
@@ -46,8 +44,7 @@ def coefficient_intervals(found: Whole | None, box: Floats, confidence: Number) 
     # Of intervals, not of the release. The same moments have the same intervals, also of a model that was saved.
     rng = np.random.default_rng(np.frombuffer(found.inside.tobytes(), np.uint32))
     inside, beside = _noise(found, rng)
-    least = float(np.linalg.eigvalsh(found.inside)[0])
-    if least <= CLEAR * float(np.quantile(np.linalg.norm(inside, 2, axis=(1, 2)), NEARLY)):
+    if float(np.linalg.eigvalsh(found.inside)[0]) <= 0:
         return nothing
     weights = np.linalg.solve(found.inside, found.beside)
     drawn = np.linalg.solve(found.inside - inside, (found.beside - beside)[:, :, None])[:, :, 0]

@@ -8,7 +8,16 @@ import pytest
 pytest.importorskip("sklearn")
 
 from discreet.learning import DecisionTreeClassifier
-from discreet.learning.models.trees import CUTS, bins_of, chances, depth_for, right
+from discreet.learning.models.trees import (
+    CUTS,
+    _counted,
+    _public,
+    bins_of,
+    chances,
+    depth_for,
+    drawn_depth,
+    right,
+)
 from discreet.learning.statistics import STEPS
 
 RNG = np.random.default_rng(3)
@@ -26,13 +35,14 @@ def test_it_finds_the_splits() -> None:
 
 def test_without_many_people_the_splits_are_public_and_leaves_are_named() -> None:
     made = DecisionTreeClassifier(1, bounds=(0, 16), classes=(0, 1, 2)).fit(ROWS[:30], LABELS[:30])
-    assert made.depth_ == 4
+    assert made.depth_ == 2
     assert made.predict(ROWS[:5]).shape == (5,)
     assert set(np.unique(made.leaf_proba_).round(3)) == {round(1 / 6, 3), round(2 / 3, 3)}
 
 
 def test_depth_is_of_public_numbers() -> None:
-    assert [depth_for(one, 1000, 2, 6) for one in (0.01, 0.1, 1, 1000)] == [0, 2, 5, 6]
+    assert [depth_for(one, 1000, 2, 6) for one in (0.01, 0.1, 0.5, 1, 1000)] == [0, 0, 4, 5, 6]
+    assert [drawn_depth(one, 1000, 2, most) for one, most in ((0.01, 6), (0.1, 6), (0.1, 1))] == [2, 3, 1]
 
 
 def test_scores_count_the_rows_that_are_right() -> None:
@@ -52,3 +62,37 @@ def test_a_row_more_moves_all_scores_one_way_by_at_most_one() -> None:
 def test_leaves_that_are_noise_follow_their_parents() -> None:
     found = chances(np.array([[900, 10], [0, 0], [5, 800], [0, 900]]), 1.0)
     assert found[1, 0] > 0.5 > found[3, 0]
+
+
+def test_trees_that_chance_drew_have_thresholds_inside_their_nodes() -> None:
+    """Of each feature at most four thresholds follow each other, near the middle of 16, 8 and 4 parts or so."""
+    trees = _public(2, 3)
+    assert trees.shape == (256, 7)
+    assert trees.min() >= 0 and trees.max() < 2 * CUTS
+    assert set((trees[:, 0] % CUTS).tolist()) <= set(range(5, 10))
+
+
+def test_a_row_that_is_replaced_moves_the_score_of_each_tree_by_at_most_one() -> None:
+    trees = _public(2, 3)[:32]
+    bins, places = RNG.integers(0, CUTS + 1, (40, 2)), RNG.integers(0, 3, 40)
+
+    def scores() -> np.ndarray:
+        return np.array([_counted(bins, places, one, 3, 3).max(axis=1).sum() for one in trees])
+
+    before = scores()
+    for at in range(40):
+        bins[at], places[at] = RNG.integers(0, CUTS + 1, 2), RNG.integers(0, 3)
+        after = scores()
+        assert np.abs(after - before).max() <= 1
+        before = after
+    places[:] = 0  # planted: all rows at once
+    assert np.abs(scores() - before).max() > 1
+
+
+def test_few_rows_find_a_tree() -> None:
+    """150 rows at epsilon 1, right for two thirds by one name: a tree of several right ones is found."""
+    made = [
+        DecisionTreeClassifier(2, bounds=(0, 16), classes=(0, 1, 2)).fit(ROWS[:150], LABELS[:150])
+        for _ in range(5)
+    ]
+    assert np.median([one.score(ROWS, LABELS) for one in made]) > 0.5

@@ -9,11 +9,17 @@ A row adds a vector of largest coordinate 1 to one cluster. Replacing it changes
 coordinate, or two vectors by at most 1 each: 2 together (`CubeVector`). Rounds depend on earlier releases, and compose
 in sequence. Centres move by a mean that is shortened as far as the noise explains it: with noise alone they
 stay.
+
+Lloyd's rounds end where they began near. So where noise leaves room, there are several starts, each with rounds of its
+own; then each row adds for each start its squared distance to the nearest centre, as a part of LONG times that of the
+spreads and at most 1, and the start of the least noisy sum is taken. Replacing a row moves each of these sums by at
+most 1, in one cube.
 """
 
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any, Final, Self
 
 import numpy as np
@@ -35,19 +41,34 @@ REACH: Final = 2.5
 """A row moves its centre by so many spreads at most."""
 MOST_DISTANCES: Final = 1 << 26
 """Between the coordinates of the first centres, all of which are held at once."""
+MOST_STARTS: Final = 6
+LONG: Final = 4
+CHOICE: Final = Fraction(1, 4)
+"""The share of epsilon of the choice among starts."""
+ROOM: Final = 8
+"""There is a start for each so many times of the rounds that noise leaves room for."""
 ERROR: Final = 0.25
 """Rounds are added as long as the noise on a centre stays below so much of the bounds."""
 
 
 def rounds_for(epsilon: float, rows: int, clusters: int, width: int) -> int:
     """How many rounds the noise leaves room for, from public numbers alone."""
+    return max(1, min(MOST_ROUNDS, _room(epsilon, rows, clusters, width)))
+
+
+def starts_for(epsilon: float, rows: int, clusters: int, width: int) -> int:
+    """How many starts the noise leaves room for, from public numbers alone."""
+    return max(1, min(MOST_STARTS, _room(epsilon, rows, clusters, width) // (ROOM * MOST_ROUNDS)))
+
+
+def _room(epsilon: float, rows: int, clusters: int, width: int) -> int:
     one = (width + 2) * 2 / math.sqrt(3) * clusters / max(rows, 1) / epsilon
-    return max(1, min(MOST_ROUNDS, int(ERROR / one) - 1))
+    return int(ERROR / one) - 1
 
 
-def spread_out(clusters: int, width: int) -> Floats:
-    """Points of a ball far from each other: the best of some fixed draws, moved apart; data has no part in it."""
-    rng = np.random.default_rng(1)
+def spread_out(clusters: int, width: int, start: int = 0) -> Floats:
+    """Points of a ball far from each other: fixed draws, moved apart; data has no part in them."""
+    rng = np.random.default_rng(1 + start)
     points: Floats = rng.normal(size=(clusters, width))
     points /= np.linalg.norm(points, axis=1, keepdims=True)
     for _ in range(100):
@@ -127,15 +148,21 @@ class KMeans(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[mis
             times = read_count(self.rounds, "rounds", "Give how many rounds there are.")
         if clusters * times > 1 << 16 or clusters**2 * width > MOST_DISTANCES:
             raise InvalidParameter("There are too many centres and rounds.", "Ask for fewer.")
-        share = loss / (times + 1)
+        starts = starts_for(float(loss), count, clusters, width) if self.rounds is None else 1
+        last = loss * CHOICE if starts > 1 else Fraction(0)
+        share = (loss - last) / (times * starts + 1)
         first = CubeVector(2 * STEPS / share, 2 * STEPS, 2 * width)
         later = CubeVector(2 * STEPS / share, 2 * STEPS, width + 1)
         uses = {"all": Use(first, budget.neighbours, 2 * width)}
-        uses |= {f"round {at}": Use(later, budget.neighbours, clusters * (width + 1)) for at in range(times)}
+        for at in range(times * starts):
+            uses[f"round {at}"] = Use(later, budget.neighbours, clusters * (width + 1))
+        if starts > 1:
+            uses["starts"] = Use(CubeVector(STEPS / last, STEPS, starts), budget.neighbours, starts)
+        words = f"k-means of {clusters} centres on {width} features in {times} rounds"
         found = released(
             uses,
-            lambda draw: _centres(draw, rows, clusters, times, (first, later)),
-            f"k-means of {clusters} centres on {width} features in {times} rounds",
+            lambda draw: _centres(draw, rows, clusters, (times, starts), (first, later)),
+            words + (f" of {starts} starts" if starts > 1 else ""),
             budget,
         )
         ends = read_bounds(self.bounds_)
@@ -168,11 +195,11 @@ class KMeans(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[mis
 
 
 def _centres(
-    draw: Draw, rows: Integers, clusters: int, times: int, noises: tuple[CubeVector, CubeVector]
+    draw: Draw, rows: Integers, clusters: int, many: tuple[int, int], noises: tuple[CubeVector, CubeVector]
 ) -> list[Floats]:
     """Centres between -1 and 1, and counts, from noisy vectors alone."""
     count, width = rows.shape
-    people = max(count, 1)
+    people, (times, starts) = max(count, 1), many
     vector = np.hstack([rows.sum(axis=0), (2 * rows * rows // STEPS - STEPS).sum(axis=0)])
     sums = draw("all", vector[None])[0] / STEPS / people
     error = noises[0].deviation / STEPS / people
@@ -180,13 +207,36 @@ def _centres(
     spread = np.sqrt(np.maximum((sums[width:] + 1) / 2 - middle**2, 0.05**2))
     common = math.sqrt(float((spread**2).mean()))
     spread = np.minimum((spread + error * common) / (1 + error), 1)
-    centres = middle + spread * spread_out(clusters, width) * math.sqrt(width) / (1 + error * width)
+    found = []
+    for start in range(starts):
+        away = spread_out(clusters, width, start) * math.sqrt(width) / (1 + error * width)
+        names = [f"round {start * times + at}" for at in range(times)]
+        found.append(_rounds(draw, rows, middle + spread * away, spread, names, noises[1]))
+    if starts == 1:
+        return found[0]
+    far = np.column_stack([_far(rows, centres, LONG * float((spread**2).sum())) for centres, _ in found])
+    return found[int(np.argmin(draw("starts", far.sum(axis=0)[None])[0]))]
+
+
+def _far(rows: Integers, centres: Floats, most: float) -> Integers:
+    """The squared distance of each row to the nearest centre as a part of `most`, 1 at most, in STEPS: int64 (n,)."""
+    inside = rows / STEPS
+    apart = ((inside - centres[nearest(inside, centres)]) ** 2).sum(axis=1)
+    found: Integers = np.rint(np.minimum(apart / most, 1) * STEPS).astype(np.int64)
+    return found
+
+
+def _rounds(
+    draw: Draw, rows: Integers, centres: Floats, spread: Floats, names: list[str], noise: CubeVector
+) -> list[Floats]:
+    """Centres after some noisy rounds, and counts."""
+    people, width, clusters = max(len(rows), 1), rows.shape[1], len(centres)
     reach = np.clip(REACH * spread, 0.1, 2)
-    inside, error = rows / STEPS, noises[1].deviation / STEPS
+    inside, error = rows / STEPS, noise.deviation / STEPS
     counts = np.full(clusters, people / clusters)
-    for at in range(times):
+    for name in names:
         places = nearest(inside, centres)
-        noisy = draw(f"round {at}", by_class(steps(inside, centres, places, reach), places, clusters)) / STEPS
+        noisy = draw(name, by_class(steps(inside, centres, places, reach), places, clusters)) / STEPS
         counts = np.clip(noisy[:, 0], people / clusters / 10, people)
         way = noisy[:, 1:] / counts[:, None]
         kept = np.maximum(1 - width * (error / counts) ** 2 / np.maximum((way**2).sum(axis=1), 1e-12), 0)

@@ -12,9 +12,11 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import numbers
 from discreet.learning.budget import LearningBudget
-from discreet.learning.centred import Centred, centred
+from discreet.learning.centred import Centred, boxed
 from discreet.learning.intervals import coefficient_intervals, units_of
+from discreet.learning.models.logit import logit_line
 from discreet.learning.models.releasing import budget_of, features_of, places_of, see_target, wide
+from discreet.learning.robust import median_line, robust_for
 from discreet.learning.scores import Line, fitted_line, line_of, whole_line
 from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
 from discreet.learning.whole import Whole
@@ -34,6 +36,8 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         ridge: is added to the diagonal, in rows, beside that of the noise; 0 or more.
         whole: whether rows are taken whole, which `intervals` needs, or shortened, which foretells more where noise is
             large. By default whole where epsilon, rows and features make the noise small.
+        robust: whether the line goes through medians (of one feature), which noise and outliers move less than means.
+            By default where epsilon and rows are few, and `whole` is left out (`discreet.learning.robust`).
         budget: a `LearningBudget`, which all learners of the same people share; by default one of one fit.
 
     Raises (by `fit`):
@@ -41,8 +45,9 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
     Privacy: epsilon, pure, for replacing one row: noise on sums of products, of whole rows or of shortened ones around
-    private means (`discreet.learning.whole`, `centred` and `scores`); all else is post-processing. Source: sufficient
-    statistics perturbation (Foulds, Geumlek, Welling and Chaudhuri 2016; Wang 2018).
+    private means (`discreet.learning.whole`, `centred` and `scores`), or private medians of pairs (`robust`); all else
+    is post-processing. Source: sufficient statistics perturbation (Foulds, Geumlek, Welling and Chaudhuri 2016; Wang
+    2018); Theil and Sen's line (Alabi, McMillan, Sarathy, Smith and Vadhan 2022).
 
     Example:
         >>> import numpy as np
@@ -60,6 +65,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         target_bounds: tuple[Number, Number] | None = None,
         ridge: float = 0.0,
         whole: bool | None = None,
+        robust: bool | None = None,
         budget: LearningBudget | None = None,
     ) -> None:
         self.epsilon = epsilon
@@ -67,6 +73,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.target_bounds = target_bounds
         self.ridge = ridge
         self.whole = whole
+        self.robust = robust
         self.budget = budget
 
     def fit(self, X: npt.ArrayLike, y: npt.ArrayLike) -> Self:  # noqa: N803  # the name in scikit-learn
@@ -76,16 +83,25 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         self.bounds_ = wide(self.bounds, features.shape[1])
         rows = scaled(_beside(features, y), [*self.bounds_, self.target_bounds or (0, 0)])
         words = f"linear regression on {features.shape[1]} features"
+        if self._by_medians(*features.shape):
+            budget = budget_of(self.budget, self.epsilon)
+            slope, intercept = median_line(rows, epsilon_of(self.epsilon), budget, words)
+            return self._take(Line(np.array([slope]), intercept))
         return self._take(_line(rows, self, words, self.whole, units_of(self._box)))
 
     def see_parameters(self) -> None:
-        """See that bounds, ridge and whole are there.
+        """See that bounds, ridge, whole and robust are there.
 
         Raises:
             InvalidParameter: they are not.
         """
-        if not (self.whole is None or isinstance(self.whole, bool)):
-            raise InvalidParameter("whole is neither true nor false.", "Write whole=True, or leave it out.")
+        for name in ("whole", "robust"):
+            if not isinstance(getattr(self, name), bool | None):
+                raise InvalidParameter(
+                    f"{name} is neither true nor false.", f"Write {name}=True, or leave it out."
+                )
+        if self.whole and self.robust:
+            raise InvalidParameter("A line is of whole rows, or of medians.", "Leave out whole or robust.")
         if self.bounds is None:
             raise InvalidParameter(
                 "The bounds are missing.", "Give bounds=[(0, 120), …] and target_bounds=(0, 1)."
@@ -93,6 +109,13 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         if self.target_bounds is None:
             raise InvalidParameter("The bounds of the target are missing.", "Give target_bounds=(0, 1).")
         _ridge(self)
+
+    def _by_medians(self, rows: int, features: int) -> bool:
+        if self.robust and features != 1:
+            raise InvalidParameter("Medians give a line through one feature.", "Leave out robust.")
+        if self.robust is None and self.whole is None:
+            return robust_for(float(epsilon_of(self.epsilon)), rows, features)
+        return bool(self.robust)
 
     def _from_whole(self, found: Whole) -> Self:
         return self._take(whole_line(found, _ridge(self)))
@@ -144,7 +167,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Raises (by `fit`): as for `LinearRegression`.
 
     Privacy: epsilon, pure, for replacing one row, as for `LinearRegression`. Source: the functional mechanism (Zhang,
-    Zhang, Xiao, Yang and Winslett 2012).
+    Zhang, Xiao, Yang and Winslett 2012); a noisy step of Newton's (Avella-Medina, Bradshaw and Loh 2023).
 
     Example:
         >>> import numpy as np
@@ -176,7 +199,8 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.bounds_ = wide(self.bounds, features.shape[1])
         target = np.where(places_of(y, self.classes, len(features)) == 1, 1.0, -1.0)
         rows = scaled(_beside(features, target), [*self.bounds_, (-1, 1)])
-        return self._take(_line(rows, self, f"logistic regression on {features.shape[1]} features"))
+        budget, words = budget_of(self.budget, self.epsilon), f"logistic regression on {features.shape[1]} features"
+        return self._take(logit_line(rows, epsilon_of(self.epsilon), budget, words, _ridge(self)))
 
     def see_parameters(self) -> None:
         """See that bounds, classes and ridge are there.
@@ -231,8 +255,8 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Raises (by `fit`): as for `LinearRegression`.
 
-    Privacy: epsilon, pure, for replacing one row, as for `LinearRegression`. Source: Dwork, Talwar, Thakurta and Zhang
-    2014, with Laplace noise.
+    Privacy: epsilon, pure, for replacing one row: `discreet.learning.centred`. Source: Dwork, Talwar, Thakurta and Zhang
+    2014, with Laplace noise or noise in a cube (Hardt and Talwar 2010).
 
     Example:
         >>> import numpy as np
@@ -265,7 +289,7 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.bounds_ = wide(self.bounds, count)
         rows = scaled(features, self.bounds_)
         budget = budget_of(self.budget, self.epsilon)
-        return self._axes(centred(rows, epsilon_of(self.epsilon), budget, f"{count} principal components"))
+        return self._axes(boxed(rows, epsilon_of(self.epsilon), budget, f"{count} principal components"))
 
     def see_components(self, count: int) -> None:
         """See that so many features have so many components.

@@ -79,6 +79,8 @@ def fit_table(
         )
     if isinstance(model, (LinearRegression, LogisticRegression)):
         model.see_parameters()
+    if isinstance(model, LinearRegression) and model.robust:
+        raise InvalidParameter("An engine has no medians of pairs.", "Leave out robust, or fit arrays.")
     bounds = wide(model.bounds, len(features))
     if len(bounds) != len(features) or not features:
         raise InvalidParameter("The bounds do not fit.", "Give (least, greatest) for each feature.")

@@ -7,6 +7,12 @@ within one node, where scores move by at most 1, or takes it from one node and g
 much in each (`PermuteAndFlip`): the nodes of a level are alternatives. The leaves count rows by class; replacing one
 moves these counts by at most 2 in L1 (`LaplaceVector`). Levels and leaves compose in sequence. Every node is split,
 also an empty one, so that the shape of a tree is public: its depth depends on epsilon and the number of rows alone.
+
+Where people are few, a whole tree is chosen at once, among many whose splits chance drew without the data: features
+evenly, thresholds near the middle of what is left of the bounds. The score of a tree is how many rows are right when
+each leaf names its most frequent class; replacing a row moves all scores by at most 1, by permute-and-flip again. Each
+leaf then names a class, by permute-and-flip on its counts: leaves are alternatives, as the nodes of a level are. FEW
+and the number of trees and levels were chosen on invented blobs and clusters (`make_blobs`, `make_classification`).
 """
 
 from __future__ import annotations
@@ -37,10 +43,16 @@ if TYPE_CHECKING:
 CUTS: Final = 15
 """Thresholds of each feature: its bounds are divided into one part more."""
 MOST_DEPTH: Final = 10
-FEW: Final = 40
-"""Of fewer rows for each class, times epsilon, no split can be chosen well: all is spent on the leaves."""
-PUBLIC_DEPTH: Final = 4
-"""Levels of a tree whose splits no row decides."""
+FEW: Final = 150
+"""Of fewer rows for each class, times epsilon, a whole tree is chosen among those that chance drew."""
+FEWEST: Final = 25
+"""Of fewer still, the tree has a level less."""
+DRAWN_DEPTH: Final = 3
+"""Levels of a tree that chance drew."""
+WHOLE_TREE: Final = Fraction(1, 2)
+"""The share of epsilon of the choice of such a tree."""
+ASIDE: Final = 0.1
+"""Its thresholds are so far from the middle at most, in parts of what is left of the bounds."""
 LEAVES: Final = Fraction(3, 10)
 """The share of epsilon of the leaves."""
 
@@ -49,6 +61,11 @@ def depth_for(epsilon: float, rows: int, classes: int, most: int) -> int:
     """How many levels, from public numbers alone: a leaf should have many rows beside the noise; 0 where none has."""
     worth = epsilon * max(rows, 1) / classes
     return 0 if worth < FEW else max(1, min(most, int(math.log2(max(worth / 10, 2)))))
+
+
+def drawn_depth(epsilon: float, rows: int, classes: int, most: int) -> int:
+    """How many levels a tree that chance drew has, from public numbers alone."""
+    return min(DRAWN_DEPTH - (epsilon * max(rows, 1) / classes < FEWEST), most)
 
 
 def bins_of(rows: Integers) -> Integers:
@@ -84,7 +101,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         BudgetExceeded: the budget does not have so much left. Nothing was charged.
 
     Privacy: epsilon, pure, for replacing one row: the module's text. Source: greedy private trees (Friedman and
-    Schuster 2010), with permute-and-flip (McKenna and Sheldon 2020).
+    Schuster 2010) and random ones (Jagannathan, Pillaipakkamnatt and Wright 2009), with permute-and-flip (McKenna and
+    Sheldon 2020).
 
     Example:
         >>> import numpy as np
@@ -120,8 +138,10 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.classes_ = np.array(self.classes)
         count = len(self.classes_)
         depth = depth_for(float(loss), len(rows), count, most)
-        public = _public(rows.shape[1], min(PUBLIC_DEPTH, most)) if not depth else None
-        depth = depth or min(PUBLIC_DEPTH, most)
+        public = None
+        if not depth:
+            depth = drawn_depth(float(loss), len(rows), count, most)
+            public = _public(rows.shape[1], depth)
         uses = _uses(loss, depth, CUTS * rows.shape[1], count, public is None, budget.neighbours)
         taken, cells = released(
             uses,
@@ -164,8 +184,9 @@ def _uses(
 ) -> dict[str, Use]:
     """The mechanisms of a tree whose splits are chosen, or are public."""
     if not chosen:
-        label = PermuteAndFlip(loss)
-        return {f"leaf {leaf}": Use(label, neighbours, classes, "leaves") for leaf in range(2**depth)}
+        label = PermuteAndFlip(loss * (1 - WHOLE_TREE))
+        leaves = {f"leaf {leaf}": Use(label, neighbours, classes, "leaves") for leaf in range(2**depth)}
+        return {"tree": Use(PermuteAndFlip(loss * WHOLE_TREE), neighbours, _many(depth))} | leaves
     choice = PermuteAndFlip(loss * (1 - LEAVES) / depth)
     uses = {
         f"{level} {node}": Use(choice, neighbours, splits, f"level {level}")
@@ -176,35 +197,68 @@ def _uses(
     return uses
 
 
+def _many(depth: int) -> int:
+    """How many trees chance draws."""
+    return int(4 ** (depth + 1))
+
+
 def _public(width: int, depth: int) -> Integers:
-    """Splits that no row decided: features by chance, thresholds near the middle."""
+    """The splits of trees that no row decided: int64 (trees, nodes)."""
     rng = np.random.default_rng()
-    nodes = 2**depth - 1
-    features, cuts = rng.integers(0, width, nodes), rng.integers(CUTS // 2 - 2, CUTS // 2 + 3, nodes)
-    found: Integers = features * CUTS + cuts
+    many = _many(depth)
+    found = np.zeros((many, 2**depth - 1), np.int64)
+    every = np.arange(many)
+    low, high = np.zeros((2, many, 2**depth - 1, width), np.int64)
+    high[:, 0] = CUTS + 1  # of the parts of the bounds
+    for node in range(2**depth - 1):
+        feature = rng.integers(0, width, many)
+        least, most = low[every, node, feature], high[every, node, feature]
+        part = least + (most - least) * rng.uniform(0.5 - ASIDE, 0.5 + ASIDE, many)
+        cut = np.clip(np.rint(part).astype(np.int64), 1, CUTS)
+        found[:, node] = feature * CUTS + cut - 1
+        for side in (1, 2):
+            if (child := 2 * node + side) < low.shape[1]:
+                low[:, child], high[:, child] = low[:, node], high[:, node]
+                (high if side == 1 else low)[every, child, feature] = cut
     return found
+
+
+def _leaves_of(bins: Integers, taken: Integers, depth: int) -> Integers:
+    """The leaf of each row: int64 (n,)."""
+    node = np.zeros(len(bins), np.int64)
+    for level in range(depth):
+        at = taken[2**level - 1 + node]
+        node = 2 * node + (bins[np.arange(len(bins)), at // CUTS] > at % CUTS)
+    return node
+
+
+def _counted(bins: Integers, places: Integers, taken: Integers, depth: int, classes: int) -> Integers:
+    """How many rows of each class each leaf has: int64 (leaves, classes)."""
+    cells = np.bincount(_leaves_of(bins, taken, depth) * classes + places, minlength=2**depth * classes)
+    return cells.reshape(2**depth, classes).astype(np.int64)
 
 
 def _grown(
     draw: Draw, bins: Integers, places: Integers, depth: int, classes: int, public: Integers | None
 ) -> list[Integers]:
     """The splits of all nodes, level by level, and the noisy counts of the leaves: int64 (leaves, classes)."""
+    if public is not None:
+        tables = [_counted(bins, places, one, depth, classes) for one in public]
+        at = int(draw("tree", np.array([cells.max(axis=1).sum() for cells in tables])))
+        named = [int(draw(f"leaf {leaf}", row)) for leaf, row in enumerate(tables[at])]
+        return [public[at], np.eye(classes, dtype=np.int64)[named]]
     taken: list[int] = []
     node = np.zeros(len(bins), np.int64)
     for level in range(depth):
-        chosen = [] if public is None else public[2**level - 1 : 2 ** (level + 1) - 1].tolist()
-        for at in range(len(chosen), 2**level):
+        chosen = []
+        for at in range(2**level):
             here = node == at
             chosen.append(int(draw(f"{level} {at}", right(bins[here], places[here], classes))))
         feature, cut = np.array(chosen)[node] // CUTS, np.array(chosen)[node] % CUTS
         node = 2 * node + (bins[np.arange(len(bins)), feature] > cut)
         taken += chosen
-    cells = np.bincount(node * classes + places, minlength=2**depth * classes)
-    cells = cells.reshape(2**depth, classes).astype(np.int64)
-    if public is None:
-        return [np.array(taken, np.int64), draw("leaves", cells)]
-    named = [int(draw(f"leaf {at}", row)) for at, row in enumerate(cells)]
-    return [np.array(taken, np.int64), np.eye(classes, dtype=np.int64)[named]]
+    splits = np.array(taken, np.int64)
+    return [splits, draw("leaves", _counted(bins, places, splits, depth, classes))]
 
 
 def chances(cells: Integers, scale: float) -> Floats:
