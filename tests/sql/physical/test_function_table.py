@@ -2,8 +2,8 @@
 
 There is no chance of a false alarm: what is asked is whether the compiled SQL runs. Power: the planted fault below is
 found by the same check. In each run DuckDB is asked every line over two or three of its twelve tables, PostgreSQL over
-two of its eight: each table is asked each fifth or fourth line, and the next one those after them. A deep run asks every
-line over every type, of Spark too, which takes ten minutes.
+two of its eight: each table is asked each fifth or fourth line, and the next one those after them. A deep run asks
+every line over every type, of Spark too, which takes ten minutes.
 """
 
 from __future__ import annotations

@@ -2,7 +2,8 @@
 
 There is no chance of a false alarm: what is asked is whether the compiled SQL runs. Power: the planted faults below are
 found by the same check. A deep run asks everything of every engine, which takes minutes of Spark; by default DuckDB and
-PostgreSQL are asked each clause and each measure at one end of the numbers, Spark and ClickHouse each clause of SQL once.
+PostgreSQL are asked each clause and each measure at one end of the numbers, Spark and ClickHouse each clause of SQL
+once.
 """
 
 from __future__ import annotations
