@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any
 
 import duckdb
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -91,12 +92,20 @@ def connection() -> duckdb.DuckDBPyConnection:
     return made
 
 
+@cache
+def product(kinds: tuple[Type, ...]) -> pa.Table:
+    """Every combination of the worst values of some types, a column each."""
+    sizes = [len(WORST[kind]) for kind in kinds]
+    places = np.unravel_index(np.arange(math.prod(sizes)), sizes) if kinds else ()
+    columns = [array(kind, WORST[kind]).take(pa.array(at)) for kind, at in zip(kinds, places, strict=True)]
+    return pa.table(columns, [f"c{at}" for at in range(len(kinds))])
+
+
 def evaluate(expression: Expression) -> pa.ChunkedArray:
     """The values of an expression over the product of the worst values of its columns; errors surface as they are."""
     columns = {column.name: column for column in leaves(expression)}
-    rows = list(itertools.product(*(WORST[c.type] for c in columns.values())))
-    data = {name: array(c.type, [row[at] for row in rows]) for at, (name, c) in enumerate(columns.items())}
-    connection().register("worst", pa.table(data or {"one": [1]}))
+    data = product(tuple(column.type for column in columns.values()))
+    connection().register("worst", data.rename_columns(list(columns)) if columns else pa.table({"one": [1]}))
     try:
         sql = f"SELECT {spell(expression, DUCKDB)} AS v FROM worst"
         return connection().sql(sql).to_arrow_table().column("v")
@@ -109,6 +118,8 @@ def broken(expression: Expression) -> list[str]:
     values = evaluate(expression)
     span, problems = expression.span, []
     item = expression.type.item
+    if item is None:
+        values = values.unique()  # each value once, which is all that is looked at
     kind = values.type.value_type if item is not None else values.type
     if kind != arrow_type(item or expression.type):
         problems.append(f"type {values.type}")

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.depth import DEEP
 from tests.sql import harness
 from tests.sql.extremes import BOUNDS, WORST, array, broken, evaluate, scanned
 
@@ -82,7 +83,9 @@ def test_variadic_functions(kind: Type) -> None:
     pool = [*values, *([literals[kind]] if kind in literals else []), Literal(None, kind)]
     for name in fn.VARIADIC:
         for count in (1, 2, 3):
-            for args in itertools.product(pool, repeat=count):
+            for at, args in enumerate(itertools.product(pool, repeat=count)):
+                if count == 3 and at % 5 and not DEEP:
+                    continue  # each pair of arguments still meets with a third
                 if any(not isinstance(a, Literal) or a.value is not None for a in args):
                     assert broken(fn.variadic(name, list(args))) == [], (name, args)
 
@@ -251,7 +254,7 @@ def differences(questions: Sequence[str]) -> list[str]:
 
 
 def test_the_worst_values_change_neither_shape_nor_cost_nor_message() -> None:
-    assert differences(QUESTIONS) == []
+    assert differences(QUESTIONS if DEEP else QUESTIONS[::3] + EXTRA) == []
 
 
 def test_the_questions_are_answered_at_their_price() -> None:

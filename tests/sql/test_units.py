@@ -14,6 +14,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.depth import examples
 from tests.sql import units
 
 import discreet as dp
@@ -69,7 +70,7 @@ def engines(kind: str, seed: int) -> tuple[list[DuckDBEngine], list[units.Counts
 
 @pytest.mark.parametrize("kind", POOLS)
 def test_people_stay_apart_and_whole(kind: str) -> None:
-    for seed in range(2):
+    for seed in range(examples(1, 2)):
         opened, counts, people = engines(kind, seed)
         assert units.problems(opened, counts, people) == []
 

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests import servers
+from tests.depth import DEEP
 
 import discreet as dp
 from discreet.engines.engine import in_batches
@@ -252,7 +253,7 @@ def test_no_value_that_only_postgresql_can_hold_makes_a_question_fail() -> None:
         )
     engine = PostgresEngine.open_all([(name, f"{url}#extreme.{name}") for name in conformance.tables()])
     for part in ("functions", "questions by u, 3"):
-        for case in cases(part):
+        for case in cases(part)[:: 1 if DEEP or part == "functions" else 4]:
             for one in computable(engine, case):
                 exact_integers(one.release, engine, SALT)
 

@@ -18,6 +18,7 @@ from discreet.mechanisms.ranks.quantile_order import steps
 from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds, stretch
 from discreet.mechanisms.ranks.rank_candidates import PIECES, Candidates, Parts, rows_before_place
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
+from tests.depth import examples
 from tests.mechanisms.ranks.drawn import by_outcome
 from tests.mechanisms.ranks.test_quantile import LEAVES, MEASURE, added, counts, tables
 from tests.noise.fit import ALARM, alarm
@@ -147,7 +148,7 @@ def test_draws_with_intervals_have_equal_shares_of_epsilon(
 
 def test_ends_are_beside_the_number() -> None:
     rng = np.random.default_rng(5)
-    data = [tuple(rng.integers(0, 9, LEAVES).tolist()) for _ in range(500)]
+    data = [tuple(rng.integers(0, 9, LEAVES).tolist()) for _ in range(examples(120, 500))]
     for epsilon in (0.01, 1, 100):
         for q in (0, 0.1, 0.5, 0.9, 1):
             number, low, high = QuantilesWithEnds(epsilon, [q], MEASURE).release(counts(*data)).T

@@ -45,7 +45,7 @@ Sets = Counter[tuple[Pair, ...]]
 SALT = 0x9E3779B97F4A7C15
 UNITS = 5_000
 UNITS_OF_SPARK = 3_000
-"""Fewer, as Spark is slow with small tables; enough for the patterns of at most fifteen sets."""
+"""Fewer, as Spark is slow with small tables; enough for the patterns of at most fifteen sets, on each engine."""
 ALARM = 1e-12
 MISSED = 1e-6
 FAULT = 0.3
@@ -109,7 +109,7 @@ Ask = Callable[[str], Sequence[Any]]
 @contextmanager
 def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
     """An engine that holds units with the rows of a pattern."""
-    table = rows_of(pattern, UNITS_OF_SPARK if dialect == "spark" else UNITS)
+    table = rows_of(pattern, UNITS_OF_SPARK if dialect == "spark" or len(pattern) <= 6 else UNITS)
     if dialect == "duckdb":
         with duckdb.connect() as embedded:
             embedded.register("fair", table)

@@ -1,7 +1,9 @@
 """Every line of the function table over columns of every physical type, with the worst values of each.
 
 There is no chance of a false alarm: what is asked is whether the compiled SQL runs. Power: the planted fault below is
-found by the same check. A deep run asks Spark every line over every type, which takes ten minutes.
+found by the same check. In each run DuckDB is asked every line over two or three of its twelve tables, PostgreSQL over
+two of its eight: each table is asked each fifth or fourth line, and the next one those after them. A deep run asks
+every line over every type, of Spark too, which takes ten minutes.
 """
 
 from __future__ import annotations
@@ -21,13 +23,12 @@ from discreet.sql.lower import compile as compiling
 
 @pytest.mark.parametrize("number", range(corpora.count("duckdb")))
 def test_every_line_is_total_on_duckdb(number: int) -> None:
-    # From the eighth table on only the kinds of numbers are new.
-    assert corpora.faults(corpora.engine("duckdb", number), 1 if DEEP or number < 7 else 3) == []
+    assert corpora.faults(corpora.engine("duckdb", number), 1 if DEEP else 5, number) == []
 
 
 @pytest.mark.parametrize("number", range(corpora.count("postgres")))
 def test_every_line_is_total_on_postgres(number: int) -> None:
-    assert corpora.faults(corpora.engine("postgres", number)) == []
+    assert corpora.faults(corpora.engine("postgres", number), 1 if DEEP else 4, number) == []
 
 
 @pytest.mark.parametrize("number", range(corpora.count("spark")) if DEEP else [2])
@@ -52,8 +53,8 @@ def test_an_operator_that_raises_is_found() -> None:
     (line,) = [line for line in fn.TABLE["add"] if line.gives.name == "FLOAT"]
     own = {**POSTGRES.functions, "add": {"ff": line.spelling[""]}}
     with mock.patch.object(compiling, "named", return_value=replace(POSTGRES, functions=own)):
-        found = corpora.faults(corpora.engine("postgres", 7))
+        found = corpora.faults(corpora.engine("postgres", 7), only="add,")
     assert any(fault.startswith("add, a + b") for fault in found)
     with mock.patch.object(numbers, "OVERFLOW", frozenset()):
-        found = corpora.faults(corpora.engine("duckdb", 3))
+        found = corpora.faults(corpora.engine("duckdb", 3), only="negate,")
     assert any(fault.startswith("negate, -a") for fault in found)

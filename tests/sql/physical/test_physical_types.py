@@ -1,7 +1,9 @@
 """No value of any type can make a question fail, on any engine: each physical type at both of its ends.
 
 There is no chance of a false alarm: what is asked is whether the compiled SQL runs. Power: the planted faults below are
-found by the same check. A deep run asks Spark everything, which takes minutes; by default it is asked a part.
+found by the same check. A deep run asks everything of every engine, which takes minutes of Spark; by default DuckDB and
+PostgreSQL are asked each clause and each measure at one end of the numbers, Spark and ClickHouse each clause of SQL
+once.
 """
 
 from __future__ import annotations
@@ -39,6 +41,16 @@ ON_SPARK = {
     "union",
 }
 """The questions that Spark is asked by default: each clause of SQL once."""
+ASKED = [
+    name
+    for name in PROBES
+    if name.partition(", ")[2] in ("", "row", "u", "huge")
+    or name in ON_SPARK
+    or name in (
+        "sums, top", "means, narrow", "moments, top", "pairs, wide", "trees, top", "moments of many rows, top",
+    )
+]  # fmt: skip
+"""Those that DuckDB and PostgreSQL are asked: each clause and each measure, most at the end that is hardest for it."""
 ENGINES = {
     "duckdb": types.DUCKDB, "postgres": types.POSTGRES, "spark": types.SPARK, "clickhouse": types.CLICKHOUSE,
 }  # fmt: skip
@@ -49,12 +61,12 @@ def bench(dialect: str) -> Bench:
     return made
 
 
-@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize("name", PROBES if DEEP else ASKED)
 def test_no_value_makes_a_question_fail_on_duckdb(name: str) -> None:
     assert faults(bench("duckdb"), PROBES[name]) == []
 
 
-@pytest.mark.parametrize("name", PROBES)
+@pytest.mark.parametrize("name", PROBES if DEEP else ASKED)
 def test_no_value_makes_a_question_fail_on_postgres(name: str) -> None:
     assert faults(bench("postgres"), PROBES[name]) == []
 

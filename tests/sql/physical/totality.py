@@ -36,11 +36,13 @@ class Bench:
         engine: holds `t`.
         types: the type of each column that is tried, by its name.
         rows: how many there are.
+        together: of how many columns a question is asked at once.
     """
 
     engine: Engine
     types: Mapping[str, str]
     rows: int
+    together: int = 100
 
     def of(self, *kinds: Type) -> list[str]:
         """The columns that queries see as one of these types."""
@@ -118,7 +120,8 @@ def faults(bench: Bench, probe: Probe) -> list[str]:
     catalog = bench.catalog(probe.unit, probe.ends, probe.most)
     columns = bench.of(*probe.takes)
     found: list[str] = []
-    for some in [[column] for column in columns] if probe.alone else [columns]:
+    size = 1 if probe.alone else bench.together
+    for some in (columns[at : at + size] for at in range(0, len(columns), size)):
         found += _faults(bench, probe, some, catalog)
         for row in range(bench.rows) if probe.by_row else ():
             if not _runs(bench, _of_row(probe.write(some), row), catalog):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import datetime as dt
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -160,13 +161,19 @@ SERIES = [
 ]  # fmt: skip
 
 
+@cache
+def reading() -> Any:
+    """One connection for all: it holds nothing between two tables."""
+    return connect()
+
+
 @pytest.mark.parametrize("kind", [kind for kind in Type if kind.single])
 @pytest.mark.parametrize("at", range(len(SERIES)))
 def test_the_short_way_leads_to_the_same(at: int, kind: Type, monkeypatch: pytest.MonkeyPatch) -> None:
-    short, _ = to_table(connect(), pd.DataFrame({"x": SERIES[at]}), {"x": kind})
+    short, _ = to_table(reading(), pd.DataFrame({"x": SERIES[at]}), {"x": kind})
     with monkeypatch.context() as patched:
         patched.setattr(pandas_types, "_short_way", lambda *_: None)
-        long, _ = to_table(connect(), pd.DataFrame({"x": SERIES[at]}), {"x": kind})
+        long, _ = to_table(reading(), pd.DataFrame({"x": SERIES[at]}), {"x": kind})
     assert long.column("x").to_pylist() == short.column("x").to_pylist()
     assert long.column("x").type == short.column("x").type
 

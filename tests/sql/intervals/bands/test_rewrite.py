@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.depth import DEEP
 from tests.inside import plan_of
 
 import discreet as dp
@@ -123,7 +124,7 @@ def broken(session: dp.Session, sql: str, seed: int) -> list[str]:
 
 @pytest.mark.parametrize("sql", BENT)
 def test_every_truth_in_the_bands_is_between_the_ends(session: dp.Session, sql: str) -> None:
-    assert [one for seed in (1, 2) for one in broken(session, sql, seed)] == []
+    assert [one for seed in ((1, 2) if DEEP else (1,)) for one in broken(session, sql, seed)] == []
 
 
 @pytest.mark.parametrize(("sql", "where", "name", "fault"), [

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute
 import pytest
 from tests import inside
+from tests.depth import DEEP
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
@@ -179,15 +180,18 @@ def compare(session: dp.Session, sql: str, whole: bool, seed: int) -> list[str]:
 MOVING = ["LIMIT", "QUALIFY", "WHERE n > 0", "sign(n)"]
 
 
+SEEDS = (0, 1, 2) if DEEP else (1,)
+
+
 @pytest.mark.parametrize("sql", WHOLE)
 def test_every_draw_is_what_the_original_gives(session: dp.Session, sql: str) -> None:
-    for seed in range(3):
+    for seed in SEEDS:
         assert compare(session, sql, whole=True, seed=seed) == []
 
 
 @pytest.mark.parametrize("sql", FILTERED)
 def test_every_row_that_is_shown_is_among_the_draws(session: dp.Session, sql: str) -> None:
-    for seed in range(3):
+    for seed in SEEDS:
         assert compare(session, sql, whole=False, seed=seed) == []
 
 
