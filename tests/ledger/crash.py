@@ -9,6 +9,7 @@ show before the transaction of charge and settlement commits.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -95,6 +96,8 @@ def main(path: str, kills: int, fault: str) -> None:
     shown: list[str] = []
     parents = None
     life, longest = -1, 0.03
+    if "://" in path:
+        importlib.import_module("psycopg")  # before the forks, each of which would take longer for it than it lives
     while (life := life + 1) < kills or (len(shown) < ENOUGH and life < MOST * kills):
         if life == YOUNG:
             parents = open_ledger(path)  # later children inherit it, as in a server that forks its workers

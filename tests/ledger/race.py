@@ -6,6 +6,7 @@ before the transaction that writes, as a careless ledger would.
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -71,6 +72,8 @@ def ask(path: str, fault: str) -> dict[str, int]:
 
 
 def main(path: str, fault: str) -> None:
+    if "://" in path:
+        importlib.import_module("psycopg")  # before the forks
     gate, opener = os.pipe()
     results, report = os.pipe()
     for _ in range(PROCESSES):
