@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Run
+from tests.warm import programs
 
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"
 # Typer itself loads pydantic to read the options of a command, so that is not ours to leave out.
@@ -16,10 +18,18 @@ HEAVY = ("cryptography", "duckdb", "mpmath", "numpy", "pandas", "polars", "pyarr
 
 
 def _run(*args: str, **env: str) -> subprocess.CompletedProcess[str]:
+    return _process([sys.executable, "-m", "discreet", *args], **env)
+
+
+def _warm(*args: str) -> subprocess.CompletedProcess[str]:
+    """The same but for the start of Python, which others of this file see."""
+    return _process([str(programs() / "discreet"), *args])
+
+
+def _process(command: list[str], **env: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "discreet", *args], capture_output=True, text=True, encoding="utf-8",
-        env={**os.environ, **env}, errors="replace",
-    )  # fmt: skip
+        command, capture_output=True, text=True, encoding="utf-8", env={**os.environ, **env}, errors="replace"
+    )
 
 
 def test_exit_codes_and_streams(folder: Path) -> None:
@@ -29,17 +39,17 @@ def test_exit_codes_and_streams(folder: Path) -> None:
     refused = _run("query", "SELECT * FROM visits", "--epsilon", "0.1")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "^" in refused.stderr
-    spent = _run("query", "SELECT COUNT(*) AS n FROM visits", "--epsilon", "0.2")
+    spent = _warm("query", "SELECT COUNT(*) AS n FROM visits", "--epsilon", "0.2")
     assert (spent.returncode, spent.stdout) == (3, "")
     assert "Traceback" not in refused.stderr + spent.stderr
-    assert "Traceback" in _run("--debug", "query", "SELECT * FROM visits", "--epsilon", "0.1").stderr
+    assert "Traceback" in _warm("--debug", "query", "SELECT * FROM visits", "--epsilon", "0.1").stderr
     broken = folder / "policy.ledger.db"
     broken.write_bytes(b"this is no ledger" * 100)
-    assert _run("budget").returncode == 1
+    assert _warm("budget").returncode == 1
 
 
 def test_nothing_is_coloured_or_animated_in_a_pipe(folder: Path) -> None:
-    result = _run("query", COUNT, "--epsilon", "0.1")
+    result = _warm("query", COUNT, "--epsilon", "0.1")
     assert "\x1b" not in result.stdout + result.stderr
 
 
@@ -62,8 +72,8 @@ def test_help_imports_nothing_heavy(args: list[str]) -> None:
     assert set(result.stderr.split()).isdisjoint(HEAVY)
 
 
-def test_every_help_has_an_example() -> None:
+def test_every_help_has_an_example(run: Run) -> None:
     for command in ("demo", "init", "query", "preview", "budget"):
-        text = _run(command, "--help").stdout
+        text = run(command, "--help").stdout
         assert "Examples:" in text
         assert f"discreet {command}" in text

@@ -9,6 +9,7 @@ show before the transaction of charge and settlement commits.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -28,8 +29,8 @@ from discreet.ledger.chain.entry import digest_of, make_entry
 from discreet.ledger.store import Rows
 
 YOUNG = 20  # so many lives are cut short from their first moment, while the file is made
-ENOUGH, MOST = 30, 10  # on a busy machine more lives are cut, so that enough answers are shown
-LONGEST = 0.03  # seconds; the other lives last so long after they are ready; a question takes about 6 ms
+ENOUGH, MOST = 30, 10  # more lives are cut until enough answers are shown
+LONGEST = 5  # questions; the other lives last so long after they are ready; one takes about 6 ms
 EPSILON, PER_ANALYST = "0.1", "0.45"  # an analyst's budget ends after 4 questions, so refusals are frequent
 
 
@@ -80,13 +81,27 @@ def ask_until_killed(ledger: Ledger, show: int, life: int, fault: str) -> None:
         asked += 1
 
 
+def time_of_a_question(ledger: Ledger, fault: str) -> float:
+    """Seconds, as the machine and the store are now, so that a busy machine kills at the same points."""
+    quiet, took = os.open(os.devnull, os.O_WRONLY), []
+    for asked in range(5):
+        began = time.perf_counter()
+        answer(ledger, f"timed {asked}", -1 - asked, quiet, fault)
+        took.append(time.perf_counter() - began)
+    os.close(quiet)
+    return sorted(took)[2]
+
+
 def main(path: str, kills: int, fault: str) -> None:
     shown: list[str] = []
     parents = None
-    life = -1
+    life, longest = -1, 0.03
+    if "://" in path:
+        importlib.import_module("psycopg")  # before the forks, each of which would take longer for it than it lives
     while (life := life + 1) < kills or (len(shown) < ENOUGH and life < MOST * kills):
         if life == YOUNG:
             parents = open_ledger(path)  # later children inherit it, as in a server that forks its workers
+            longest = LONGEST * time_of_a_question(parents, fault)
         read, show = os.pipe()
         child = os.fork()
         if child == 0:
@@ -100,7 +115,7 @@ def main(path: str, kills: int, fault: str) -> None:
         os.close(show)
         if life >= YOUNG:
             os.read(read, 1)
-        time.sleep(random.uniform(0, LONGEST))
+        time.sleep(random.uniform(0, longest))
         os.kill(child, signal.SIGKILL)
         status = os.waitpid(child, 0)[1]
         assert os.WIFSIGNALED(status), "it ended before it was killed"

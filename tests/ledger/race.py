@@ -1,11 +1,12 @@
 """Processes that race for one budget; run as `python race.py FILE FAULT`, prints what was granted as JSON.
 
-Eight processes wait at a gate, then each asks 50 times. With FAULT `unlocked` the check of the budget is done
+Eight processes wait at a gate, then each asks 25 times. With FAULT `unlocked` the check of the budget is done
 before the transaction that writes, as a careless ledger would.
 """
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import sys
@@ -22,7 +23,7 @@ from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import Entry, make_entry
 from discreet.ledger.store import Rows
 
-PROCESSES, ATTEMPTS = 8, 50
+PROCESSES, ATTEMPTS = 8, 25
 ACCOUNTS = (Account("data set visits", Loss(1)), Account("everyone", Loss(2)))
 
 
@@ -60,7 +61,7 @@ def ask(path: str, fault: str) -> dict[str, int]:
     with ledger:
         for i in range(ATTEMPTS):
             try:
-                ledger.settle(ledger.charge(f"q{i}", Loss(0.01), ACCOUNTS), b"answer")
+                ledger.settle(ledger.charge(f"q{i}", Loss("0.02"), ACCOUNTS), b"answer")
                 granted += 1
             except BudgetExceeded:
                 refused += 1
@@ -71,6 +72,8 @@ def ask(path: str, fault: str) -> dict[str, int]:
 
 
 def main(path: str, fault: str) -> None:
+    if "://" in path:
+        importlib.import_module("psycopg")  # before the forks
     gate, opener = os.pipe()
     results, report = os.pipe()
     for _ in range(PROCESSES):

@@ -1,12 +1,13 @@
-"""200 kills with SIGKILL at random moments: no answer was ever shown that was not charged.
+"""100 kills with SIGKILL at random moments: no answer was ever shown that was not charged.
 
 A kill tests the order of writing, not the disk: what a process wrote survives it without any sync. That
 commits are synced is the setting that `sql.py` asserts whenever it opens a file.
 
-Power: in runs of 200 kills, 65 to 70 left a charge without settlement, so kills do land where it matters;
-the test insists on having seen one. Of the planted faults, `uncommitted` was hit by 20 to 29 kills in 100
-and `answer-first` by more; at 20 in 100, 120 kills all miss with probability 0.8^120 = 2e-12. A right ledger
-never fails, whatever the moments. On PostgreSQL 30 to 39 of 100 kills left one, so 100 are enough there.
+Power: in runs of 200 kills, 65 to 70 left a charge without settlement, so kills do land where it matters; the
+test insists on having seen one, which 80 kills of grown lives all miss with probability 0.67^80 = 1e-14. On
+PostgreSQL 30 to 39 of 100 kills left one: 0.7^80 = 4e-13. Of the planted faults, `uncommitted` was hit by 20 to
+29 kills in 100 and `answer-first` by more; at 20 in 100, 100 kills all miss with probability 0.8^100 = 2e-10. A
+right ledger never fails, whatever the moments. A deep run kills 1,000 times.
 """
 
 from __future__ import annotations
@@ -20,9 +21,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.depth import examples
 from tests.servers import new_schema
 
 from discreet.ledger import Loss, open_ledger
+
+KILLS = examples(100, 1000)
 
 
 @pytest.fixture(params=["file", "postgres"])
@@ -39,13 +43,13 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 def crash(path: str, kills: int, fault: str) -> list[str]:
     command = [sys.executable, str(Path(__file__).with_name("crash.py")), path, str(kills), fault]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     shown: list[str] = json.loads(done.stdout)
     return shown
 
 
 def test_nothing_is_shown_that_is_not_charged(path: str) -> None:
-    shown = crash(path, 200 if path.endswith(".db") else 100, "none")
+    shown = crash(path, KILLS, "none")
     with open_ledger(path) as ledger:
         entries = ledger.entries()
         assert ledger.verify() == len(entries)
@@ -68,6 +72,6 @@ def test_nothing_is_shown_that_is_not_charged(path: str) -> None:
 @pytest.mark.parametrize("path", ["file"], indirect=True)
 @pytest.mark.parametrize("fault", ["answer-first", "uncommitted"])
 def test_a_ledger_that_shows_too_early_is_caught(path: str, fault: str) -> None:
-    shown = crash(path, 120, fault)
+    shown = crash(path, KILLS, fault)
     with open_ledger(path) as ledger:
         assert not set(shown) <= {entry.question for entry in ledger.entries()}

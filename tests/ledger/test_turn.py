@@ -13,6 +13,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.warm import programs
 
 from discreet.ledger import Account, Ledger, Loss, open_ledger, turn
 
@@ -20,7 +21,7 @@ VISITS = Account("data set visits", Loss(3))
 
 
 def together(folder: Path, how: str, place: str) -> dict[str, int]:
-    command = [sys.executable, str(Path(__file__).with_name("together.py")), str(folder), how, place]
+    command = [programs() / "python", str(Path(__file__).with_name("together.py")), str(folder), how, place]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     result: dict[str, int] = json.loads(done.stdout)
     return result

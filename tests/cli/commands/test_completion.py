@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.warm import programs
 
-BIN = Path(sys.executable).parent
 
 
 def asked(shell: str, words: str, **more: str) -> list[str]:
@@ -19,7 +19,7 @@ def asked(shell: str, words: str, **more: str) -> list[str]:
     env = {"_DISCREET_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": words, "COMP_WORDS": words,
            "COMP_CWORD": str(len(words.split(" ")) - 1), "_TYPER_COMPLETE_FISH_ACTION": "get-args", **more}  # fmt: skip
     result = subprocess.run(
-        [sys.executable, "-m", "discreet"],
+        [programs() / "discreet"],
         capture_output=True,
         text=True,
         env={**os.environ, **env},

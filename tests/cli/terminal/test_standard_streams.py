@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.cli.conftest import Run
 
 from discreet.cli.terminal.standard_streams import Guarded, Unwritable
 
@@ -23,12 +24,12 @@ def shell(command: str, **env: str) -> subprocess.CompletedProcess[str]:
     )  # fmt: skip
 
 
-def test_a_closed_stdout_is_seen_before_the_charge(folder: Path) -> None:
+def test_a_closed_stdout_is_seen_before_the_charge(folder: Path, run: Run) -> None:
     result = shell(f'{DISCREET} query "$Q" -e 0.5 >&-')
     assert result.returncode == 2
     assert "stdout is closed" in result.stderr
     assert "Traceback" not in result.stderr
-    assert "(0 spent)" in shell(f"{DISCREET} budget").stdout
+    assert "(0 spent)" in run("budget").stdout
 
 
 def test_a_closed_stdout_is_no_matter_for_an_answer_in_a_file(folder: Path) -> None:
@@ -39,13 +40,15 @@ def test_a_closed_stdout_is_no_matter_for_an_answer_in_a_file(folder: Path) -> N
 
 @FULL
 @pytest.mark.parametrize(("unbuffered", "form"), [("", ""), ("1", ""), ("1", "--json"), ("", "--csv")])
-def test_a_full_stdout_says_so_and_the_answer_is_kept(folder: Path, unbuffered: str, form: str) -> None:
+def test_a_full_stdout_says_so_and_the_answer_is_kept(
+    folder: Path, run: Run, unbuffered: str, form: str
+) -> None:
     result = shell(f'{DISCREET} query "$Q" -e 0.5 {form} > /dev/full', PYTHONUNBUFFERED=unbuffered)
     assert result.returncode == 2
     assert "No space left" in result.stderr
     assert "free once it was answered" in result.stderr
     assert "Traceback" not in result.stderr
-    again = shell(f'{DISCREET} query "$Q" -e 0.5')
+    again = run("query", COUNT, "-e", "0.5")
     assert "free: asked before" in again.stdout
 
 
@@ -64,7 +67,7 @@ def test_a_pipe_that_nobody_reads_ends_in_words(folder: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
-def test_a_pipe_whose_reader_has_gone_is_seen_before_the_charge(folder: Path) -> None:
+def test_a_pipe_whose_reader_has_gone_is_seen_before_the_charge(folder: Path, run: Run) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     result = subprocess.run(
@@ -76,7 +79,7 @@ def test_a_pipe_whose_reader_has_gone_is_seen_before_the_charge(folder: Path) ->
     os.close(writer)
     assert result.returncode == 2
     assert "nobody reads" in result.stderr
-    assert "(0 spent)" in shell(f"{DISCREET} budget").stdout
+    assert "(0 spent)" in run("budget").stdout
 
 
 def test_a_stream_that_fails_is_not_written_to_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

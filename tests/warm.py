@@ -1,0 +1,178 @@
+"""Processes of Python that begin with our modules loaded: forks of one process that has loaded them.
+
+Python, its libraries and our modules take a second of processor time at each start, and most commands much less. The
+commands and the code of a page run in forks, with the arguments, the environment, the folder and the three standard
+streams of who asked. What happens while Python itself starts is asked of real processes, in tests/cli/test_process.py
+and tests/cli/terminal/test_standard_streams.py.
+
+    with the folder of `programs()` first in PATH, `discreet …`, `python FILE` and `python -` run so
+"""
+
+from __future__ import annotations
+
+import ast
+import atexit
+import importlib
+import os
+import pkgutil
+import runpy
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import NoReturn, TextIO
+
+CLIENT = r"""#!{python} -IS
+import os, socket, sys
+name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
+if name != "discreet" and args[:1] != ["-"] and (not args or args[0].startswith("-")):
+    os.execv({python!r}, [{python!r}, *args])
+with socket.socket(socket.AF_UNIX) as server:
+    server.connect({address!r})
+    socket.send_fds(server, [repr((name, args, dict(os.environ), os.getcwd())).encode()], [0, 1, 2])
+    server.shutdown(socket.SHUT_WR)
+    sys.exit(int(server.recv(16) or b"1"))
+"""
+LOADED = ("altair", "duckdb", "numpy", "pyarrow.parquet", "vl_convert")
+ROOMS = ("cli", "plots", "release", "session", "spatial", "sql", "streams")
+
+
+@cache
+def programs() -> Path:
+    """A folder with the programs `discreet`, `python` and `python3`, whose processes begin warm."""
+    folder = Path(tempfile.mkdtemp(prefix="discreet-warm-"))
+    address = str(folder / "socket")
+    server = subprocess.Popen(
+        [sys.executable, "-m", "tests.warm", address], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONUTF8": "1", "OPENBLAS_NUM_THREADS": "1"}, cwd=Path(__file__).parents[1],
+    )  # fmt: skip
+    assert server.stdin is not None
+    assert server.stdout is not None
+    owner, stdin = os.getpid(), server.stdin
+
+    def end() -> None:
+        if os.getpid() == owner:
+            stdin.close()
+            server.wait()
+            shutil.rmtree(folder)
+
+    atexit.register(end)
+    with server.stdout:
+        assert server.stdout.readline() == b"ready\n", "the warm process did not begin"
+    for name in ("discreet", "python", "python3"):
+        (folder / name).write_text(CLIENT.format(python=sys.executable, address=address))
+        (folder / name).chmod(0o755)
+    return folder
+
+
+def serve(address: str) -> None:
+    """Load the modules, then fork for each who asks, until the standard input ends."""
+    for name in LOADED:
+        if importlib.util.find_spec(name.partition(".")[0]) is not None:
+            importlib.import_module(name)
+    for room in ROOMS:
+        package = importlib.import_module(f"discreet.{room}")
+        for module in pkgutil.walk_packages(package.__path__, f"discreet.{room}."):
+            if not module.name.endswith("__main__"):
+                importlib.import_module(module.name)
+    assert threading.active_count() == 1, "threads are lost in a fork"
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen(64)
+        os.write(1, b"ready\n")
+        while True:
+            ready, _, _ = select.select([listening, 0], [], [], 1)
+            if 0 in ready:
+                return
+            if ready:
+                _taken(listening)
+            try:
+                while os.waitpid(-1, os.WNOHANG)[0]:
+                    pass
+            except ChildProcessError:
+                pass
+
+
+def _taken(listening: socket.socket) -> None:
+    asking, _ = listening.accept()
+    with asking:
+        if os.fork() == 0:
+            listening.close()
+            _watch(asking)
+
+
+def _watch(asking: socket.socket) -> NoReturn:
+    """Run what is asked in a fork of this process, and tell who asked how it ended."""
+    said, files, _, _ = socket.recv_fds(asking, 1 << 20, 3)
+    while part := asking.recv(1 << 20):
+        said += part
+    name, args, env, folder = ast.literal_eval(said.decode())
+    if (pid := os.fork()) == 0:
+        asking.close()
+        for number, file in enumerate(files):
+            os.dup2(file, number)
+            os.close(file)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(env)
+        _begin(name, args)
+    for file in (0, 1, 2, *files):
+        os.close(file)
+    _, status = os.waitpid(pid, 0)
+    code = os.waitstatus_to_exitcode(status)
+    asking.sendall(b"%d" % (code if code >= 0 else 128 - code))
+    os._exit(0)
+
+
+def _begin(name: str, args: list[str]) -> NoReturn:
+    """The rest of the life of a process that was asked for."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number, stream, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        opened = open(number, mode, encoding="utf-8", errors="backslashreplace" if number == 2 else "strict",
+                      closefd=False)  # noqa: SIM115  # fmt: skip
+        setattr(sys, stream, opened)
+    sys.argv = [name, *args] if name == "discreet" else args
+    code = 0
+    try:
+        _program(name, args)()
+    except SystemExit as end:
+        code = _status(end, sys.stderr)
+    except BaseException:
+        sys.excepthook(*sys.exc_info())
+        code = 1
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    os._exit(code)
+
+
+def _status(end: SystemExit, stderr: TextIO) -> int:
+    if isinstance(end.code, str):
+        print(end.code, file=stderr)
+        return 1
+    return end.code or 0
+
+
+def _program(name: str, args: list[str]) -> Callable[[], object]:
+    if name == "discreet":
+        from discreet.cli import main
+
+        return main
+    if args[0] == "-":
+        sys.path[0] = ""
+        source = compile(sys.stdin.read(), "<stdin>", "exec")
+        return lambda: exec(source, vars(sys.modules["__main__"]))
+    sys.path[0] = str(Path(args[0]).resolve().parent)
+    return lambda: runpy.run_path(args[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1])
