@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests.server.conftest import Running
-from tests.server.conftest import run as serve
 
 from discreet.client import audit
 from discreet.errors import InvalidParameter, LedgerCorrupt, NotAllowed, ServerError
 from discreet.server.records.audit import verify_export
+from tests.server.conftest import Running
+from tests.server.conftest import run as serve
 
 
 @pytest.fixture(scope="module")
