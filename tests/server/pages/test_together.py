@@ -41,6 +41,7 @@ def test_several_statements_are_previewed_and_asked_as_one(running: Running) -> 
     assert "<h1>2 answers</h1>" in page
     assert "<h2>by &lt;i&gt;county&lt;/i&gt;</h2>" in page
     assert "<td>A</td>" in page
+    assert "You have epsilon 19.5 left of 20." in page
     again = visit.send("/data/hospital/ask", **question).data.decode()
     assert "earlier answers, for nothing" in again
     assert page.split("<h2>")[1:3] == again.split("<h2>")[1:3]

@@ -38,7 +38,7 @@ _Bytes = ctypes.c_char * SIZE
 
 
 def _reader() -> Callable[[int], bytes]:
-    """Reads the eight bytes of a descriptor, or none where they are not there, and keeps Python's lock meanwhile, which `os.pread` gives away."""
+    """Reads the eight bytes of a descriptor, or none, and keeps Python's lock, which `os.pread` gives away."""
     pread = getattr(ctypes.PyDLL(None), "pread", None) if sys.platform != "win32" else None
     if pread is None:
         return lambda fd: os.pread(fd, SIZE, 0) if sys.platform != "win32" else b""
