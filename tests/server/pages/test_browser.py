@@ -181,7 +181,9 @@ def test_several_statements_and_the_answers_of_before(browser: Any, running: Run
     seat = Seat(browser, running, "ana")
     page = seat.page
     page.goto("/data/hospital")
-    page.fill("#query", f"-- by county\n{QUESTION};\n-- all\nSELECT COUNT(*) AS n, AVG(age) AS age FROM visits")
+    page.fill(
+        "#query", f"-- by county\n{QUESTION};\n-- all\nSELECT COUNT(*) AS n, AVG(age) AS age FROM visits"
+    )
     page.keyboard.press("Escape")
     page.click("button:has-text('Preview')")
     page.wait_for_selector(".preview .price")

@@ -32,6 +32,7 @@ def test_several_statements_are_previewed_and_asked_as_one(running: Running) -> 
     assert "epsilon 0.5, all 2 together" in seen
     assert "by &lt;i&gt;county&lt;/i&gt;" in seen
     assert "Ask, and pay epsilon 0.5" in seen
+    assert "Epsilon 19.5 would be left." in seen
     assert "Expected error at 95 %" in seen
     assert "Expected for groups" not in seen  # counts need no assumption
     assert spent(running) == 0

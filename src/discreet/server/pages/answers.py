@@ -54,14 +54,17 @@ async def answer(request: Request, name: str, key: str, visitor: Analyst) -> Res
 
 
 @router.get("/data/{name}/answers/{key}/chart.svg")
-async def chart(request: Request, name: str, key: str, visitor: Analyst) -> Response:
-    """The picture of an answer."""
+async def chart(request: Request, name: str, key: str, visitor: Analyst, narrow: bool = False) -> Response:
+    """The picture of an answer; a narrow one is for phones."""
     from discreet.plots.render import svg
 
     service = service_of(request)
     try:
         text = await service.again(
-            visitor.caller, name, key, lambda answer, _: svg(answer.plot(size="slide"))
+            visitor.caller,
+            name,
+            key,
+            lambda answer, _: svg(answer.plot(size="column" if narrow else "slide")),
         )
     except InvalidParameter:
         raise not_there() from None
