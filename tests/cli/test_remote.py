@@ -14,6 +14,7 @@ from tests.server.conftest import COUNT
 from tests.server.conftest import Running as Service
 from tests.server.conftest import run as serve
 
+from discreet.client import connect
 from discreet.ledger.terms import Terms
 
 
@@ -47,6 +48,21 @@ def test_previews_and_invented_data_are_free(service: Service, run: Run) -> None
     assert "± " in run("preview", "--server", service.url, COUNT, "--epsilon", "0.5").stdout
     mock = run("query", "--mock", "--server", service.url, COUNT, "--epsilon", "5")
     assert "nothing was charged" in mock.stderr
+
+
+def test_the_card_of_a_data_set_is_that_of_its_policy(
+    service: Service, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = service.service.datasets["hospital"].session.card()
+    for who in ("ana", "stella"):
+        monkeypatch.setenv("DISCREET_TOKEN", service.tokens[who])
+        said = run("card", "--server", service.url, "--form", "json")
+        assert said.exit_code == 0, said.output
+        assert json.loads(said.stdout) == here.to_dict()
+        assert run("card", "--server", service.url).stdout == here.to_markdown()
+    there = connect(service.url)
+    assert there.card() == here
+    assert run("card", "--server", service.url, "-p", "policy.toml").exit_code == 2
 
 
 def test_errors_have_the_exit_codes_of_data_at_hand(service: Service, run: Run) -> None:

@@ -39,6 +39,7 @@ TABLE: dict[tuple[str, str], tuple[object, tuple[int, ...]]] = {
     ("DELETE", "/api/v1/datasets/{name}/questions/{key}"): (None, (401, 404, 403, 404, 403, 403)),
     ("GET", "/api/v1/datasets/{name}/budget"): (None, (401, 404, 200, 200, 200, 200)),
     ("GET", "/api/v1/datasets/{name}/forecast"): (None, (401, 404, 200, 200, 200, 200)),
+    ("GET", "/api/v1/datasets/{name}/card"): (None, (401, 404, 200, 200, 200, 200)),
     ("GET", "/api/v1/datasets/{name}/releases"): (None, (401, 404, 200, 200, 403, 403)),
     ("GET", "/api/v1/datasets/{name}/releases/{key}"): (None, (401, 404, 404, 404, 403, 403)),
     ("GET", "/api/v1/people"): (None, (401, 403, 403, 403, 200, 200)),

@@ -26,15 +26,29 @@ Database = Annotated[
 ]
 
 
+Server = Annotated[
+    str | None,
+    typer.Option("--server", metavar="URL", help="Ask a server, with a steward's token in $DISCREET_TOKEN."),
+]
+
+
 @app.command("export")
-def export(policies: Policies = None, ledger: Database = "") -> None:
+def export(policies: Policies = None, ledger: Database = "", server: Server = None) -> None:
     """Print the audit log: who did which things when. Each line is JSON, sealed, and follows from the one before.
 
     \b
     Examples:
       discreet audit export policy.toml > audit.jsonl
+      discreet audit export --server https://stats.example.org > audit.jsonl
       discreet audit verify --file audit.jsonl
     """  # noqa: D301
+    if server is not None:
+        _see_alone(policies, ledger)
+        from discreet.client.audit import exported
+
+        for line in exported(server):
+            typer.echo(line)
+        return
     with ExitStack() as stack:
         for line in _state(stack, policies, ledger).export():
             typer.echo(line)
@@ -52,13 +66,17 @@ def verify(
         str | None,
         typer.Option("--noted", metavar="NUMBER:HASH", help="A head that an earlier verify printed."),
     ] = None,
+    server: Server = None,
     as_json: opt.Json = False,
 ) -> None:
     """Compute every hash of the audit log again.
 
+    A server computes them itself; to compute them here, verify its export.
+
     \b
     Examples:
       discreet audit verify policy.toml
+      discreet audit verify --server https://stats.example.org
       discreet audit verify policy.toml --noted 12:9f2c…
     """  # noqa: D301
     from discreet.cli.commands.budget import head_of
@@ -67,15 +85,32 @@ def verify(
 
     before: Head | None = head_of(noted)
     with ExitStack() as stack:
-        if file is not None:
-            head = verify_export(stack.enter_context(file.open(encoding="utf-8")), before)
+        if server is not None:
+            _see_alone(policies, ledger, file)
+            from discreet.client.audit import verified
+
+            count, head = verified(server, noted)
         else:
-            head = _state(stack, policies, ledger).verify(before)
+            if file is not None:
+                found = verify_export(stack.enter_context(file.open(encoding="utf-8")), before)
+            else:
+                found = _state(stack, policies, ledger).verify(before)
+            count, head = found.number, f"{found.number}:{found.hash}"
     if as_json:
-        typer.echo(dump({"lines": head.number, "head": f"{head.number}:{head.hash}"}))
+        typer.echo(dump({"lines": count, "head": head}))
         return
-    lines = "1 line" if head.number == 1 else f"{head.number:,} lines"
-    typer.echo(f"{lines}, each unchanged\nhead {head.number}:{head.hash}")
+    lines = "1 line" if count == 1 else f"{count:,} lines"
+    typer.echo(f"{lines}, each unchanged\nhead {head}")
+
+
+def _see_alone(*local: object) -> None:
+    """See that nothing at hand is named beside a server.
+
+    Raises:
+        Usage: something is.
+    """
+    if any(local):
+        raise opt.Usage("--server has the log itself; leave POLICY, --ledger and --file out")
 
 
 def _state(stack: ExitStack, policies: list[Path] | None, ledger: str) -> State:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -10,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from discreet.client import wire
 from discreet.client.submitted import Submitted
-from discreet.client.transport import Address, call, document, unreadable
+from discreet.client.transport import TIMEOUT, Address, call, document, unreadable
 from discreet.errors import InvalidParameter, LedgerCorrupt, ServerError
 from discreet.rational import Number, decimal
 from discreet.release.documents import FORMS, from_arrow
@@ -21,13 +20,12 @@ if TYPE_CHECKING:
     from discreet.client.node import RemoteNode
     from discreet.client.wire import Standing
     from discreet.release.answer import Release
+    from discreet.release.cards.card import Card
     from discreet.session.analyst import AnalystBudget
     from discreet.session.workloads import Answers, WorkloadPreview
     from discreet.sql.inspect.explain import Explanation
     from discreet.sql.inspect.preview import Preview
 
-TIMEOUT = 600.0
-"""Seconds to wait for an answer: longer than a server lets a question run."""
 _ROOT = "/api/v1"
 T = TypeVar("T")
 
@@ -48,10 +46,7 @@ def connect(
         NotAllowed: the server refuses the token.
         ServerError: the server cannot be reached.
     """
-    given = token or os.environ.get("DISCREET_TOKEN")
-    if not given:
-        raise InvalidParameter("There is no token.", "Write token=… or set DISCREET_TOKEN.")
-    address = Address.read(url, given, timeout)
+    address = Address.of(url, token, timeout)
     found = document(call(address, "GET", f"{_ROOT}/datasets"))
     try:
         names = [str(listed["name"]) for listed in found["datasets"]]
@@ -279,6 +274,10 @@ class RemoteSession:
         return self.read(
             lambda said: list(said["releases"]), call(self._address, "GET", f"{self._path()}/releases")
         )
+
+    def card(self) -> Card:
+        """The card of the data set; see `Session.card`."""
+        return self.read(wire.to_card, call(self._address, "GET", f"{self._path()}/card"))
 
     def forecast(self, epsilon: Number, releases: int = 30) -> list[Standing]:
         """How many releases of one epsilon fit into the budgets that the token is charged to; nothing is charged.

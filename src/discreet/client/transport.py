@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import ipaddress
 import json
+import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -14,6 +15,8 @@ from urllib.parse import urlsplit
 from discreet.client.wire import to_error
 from discreet.errors import InvalidParameter, ServerError
 
+TIMEOUT = 600.0
+"""Seconds to wait for an answer: longer than a server lets a question run."""
 MOST = 1 << 30
 """Bytes of an answer that are read at most."""
 
@@ -63,6 +66,18 @@ class Address:
         if not token.isascii() or not token.isprintable() or " " in token:
             raise InvalidParameter("The token is not one of this service.", "Copy it whole.")
         return cls(host, port or (443 if secure else 80), secure, parts.path.rstrip("/"), token, timeout)
+
+    @classmethod
+    def of(cls, url: str, token: str | None, timeout: float = TIMEOUT) -> Address:
+        """Read an address; without a token that of the environment, DISCREET_TOKEN, is taken.
+
+        Raises:
+            InvalidParameter: as for `read`, or there is no token.
+        """
+        given = token or os.environ.get("DISCREET_TOKEN")
+        if not given:
+            raise InvalidParameter("There is no token.", "Write token=… or set DISCREET_TOKEN.")
+        return cls.read(url, given, timeout)
 
     def __str__(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host

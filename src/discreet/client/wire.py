@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.federation.nodes import Offer
+    from discreet.release.cards.card import Card
     from discreet.session.analyst import AnalystBudget
     from discreet.session.workloads import Answers, WorkloadPreview
     from discreet.sql.inspect.diagram import Node
@@ -272,14 +273,26 @@ def to_forecast(said: Mapping[str, Any]) -> list[Standing]:
     ]
 
 
-def to_verified(said: Mapping[str, Any]) -> tuple[int, str] | None:
-    """The entries and the head of a chain that is unchanged; None where it is not.
+def to_verified(said: Mapping[str, Any], counted: str = "entries") -> tuple[int, str] | None:
+    """The number of entries, or lines, and the head of a chain that is unchanged; None where it is not.
 
     Example:
         >>> to_verified({"verified": True, "entries": 2, "head": "2:9f"}), to_verified({"verified": False})
         ((2, '2:9f'), None)
     """
-    return (int(said["entries"]), str(said["head"])) if said["verified"] is True else None
+    return (int(said[counted]), str(said["head"])) if said["verified"] is True else None
+
+
+def of_card(card: Card) -> dict[str, Any]:
+    """A card as a document: its lines, and the record behind them."""
+    return {"lines": [list(line) for line in card.lines], "record": dict(card.document)}
+
+
+def to_card(said: Mapping[str, Any]) -> Card:
+    """The card of a document."""
+    from discreet.release.cards.card import Card
+
+    return Card.of([(str(label), str(words)) for label, words in said["lines"]], dict(said["record"]))
 
 
 def of_offer(offer: Offer) -> dict[str, Any]:

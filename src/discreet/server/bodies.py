@@ -121,13 +121,19 @@ class PreviewQuestion(PricedQuestion):
 class ExplainQuestion(Body):
     """A question to explain."""
 
-    query: Annotated[str, Field(min_length=1, max_length=LONGEST_QUERY)]
-    epsilon: Number = 1
-    delta: Number | None = None
-    max_rows: int | None = None
-    max_groups: int | None = None
-    max_rows_per_group: int | None = None
-    split: Annotated[dict[_Text, Number] | None, Field(max_length=200)] = None
+    query: Annotated[
+        str, Field(min_length=1, max_length=LONGEST_QUERY, description="One SELECT in DuckDB's dialect.")
+    ]
+    epsilon: Annotated[Number, Field(description="The privacy loss of all of it.")] = 1
+    delta: Annotated[Number | None, Field(description="Allows groups to be found.")] = None
+    max_rows: Annotated[int | None, Field(description="How many rows of a unit count.")] = None
+    max_groups: Annotated[int | None, Field(description="In how many groups a unit is counted.")] = None
+    max_rows_per_group: Annotated[
+        int | None, Field(description="How many rows of a unit count in one group.")
+    ] = None
+    split: Annotated[
+        dict[_Text, Number] | None, Field(max_length=200, description="How columns share epsilon.")
+    ] = None
     confidence: float = 0.95
     simultaneous: bool = False
     intervals: bool = True

@@ -6,14 +6,34 @@ The protocols are uvicorn's; another one than this is `running.quick_protocol`.
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from discreet.errors import InvalidParameter
+from discreet.server.guard import HEADERS
+from discreet.server.problems import body
 
 HEAD_PATIENCE = 20.0
 """Seconds for the first lines of a request to come in: after a connection is made, and after each answer."""
 MOST_HEAD = 1 << 15
 """Bytes of these lines, and of those behind a body."""
+
+
+def _unreadable() -> bytes:
+    """The whole answer to a request that cannot be read: an error like any other, with the headers of every answer."""
+    error = InvalidParameter("The request cannot be read.", "Send one as of HTTP/1.1.")
+    error.told = True
+    said = json.dumps(body(error)).encode()
+    lines = [
+        b"HTTP/1.1 400 Bad Request",
+        *(name + b": " + value for name, value in HEADERS),
+        b"content-type: application/json",
+        b"content-length: " + str(len(said)).encode(),
+        b"connection: close",
+    ]
+    return b"\r\n".join([*lines, b"", said])
 
 
 class Patient:
@@ -39,6 +59,12 @@ class Patient:
         if self._late is not None:
             self._late.cancel()
         super().connection_lost(exc)  # type: ignore[misc]
+
+    def send_400_response(self, msg: str) -> None:
+        """Refuse a request that cannot be read, as every other one is refused; no guard sees it."""
+        del msg  # h11's own words, of the part that it could not read
+        self.transport.write(_unreadable())
+        self.transport.close()
 
     def _wait(self) -> None:
         if self._late is not None:

@@ -214,7 +214,10 @@ def bound(at: Listening, *, shared: bool = False) -> socket.socket:
     else:
         fault = False
     if fault:
-        raise ServerError(
-            f"Nothing can listen on {at.host}, port {at.port}.", "Name another one with --port."
-        )
+        raise taken(at.host, at.port)
     return listener
+
+
+def taken(host: str, port: int) -> ServerError:
+    """The error for a port where something listens already."""
+    return ServerError(f"Nothing can listen on {host}, port {port}.", "Name another one with --port.")

@@ -22,7 +22,10 @@ def test_an_answer_as_chart_files_and_card(running: Running) -> None:
     seen = visit.get(path).data.decode()
     for said in ("dp.connect(", "curl -H", "SET discreet.epsilon = 0.5;"):
         assert said in seen
-    for link in re.findall(rf'(?:href|src)="({path}/[^"]+)"', seen + visit.get(f"{path}/card").data.decode()):
+    assert "You have epsilon 19.5 left of 20." in seen
+    for link in re.findall(
+        rf'(?:href|src|srcset)="({path}/[^"]+)"', seen + visit.get(f"{path}/card").data.decode()
+    ):
         assert visit.get(link).status == 200, link
         assert Visit(running, "ben").get(link).status == 404, link
     assert b"not protected" in visit.get(f"{path}/card").data

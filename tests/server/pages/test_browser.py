@@ -177,6 +177,24 @@ def test_from_a_file_to_the_first_answer_in_three_clicks(browser: Any, tmp_path:
         assert (tmp_path / "visits.toml").exists()
 
 
+def test_several_statements_and_the_answers_of_before(browser: Any, running: Running) -> None:
+    seat = Seat(browser, running, "ana")
+    page = seat.page
+    page.goto("/data/hospital")
+    page.fill(
+        "#query", f"-- by county\n{QUESTION};\n-- all\nSELECT COUNT(*) AS n, AVG(age) AS age FROM visits"
+    )
+    page.keyboard.press("Escape")
+    page.click("button:has-text('Preview')")
+    page.wait_for_selector(".preview .price")
+    seat.look("workload-preview")
+    page.click("button.strong")
+    page.wait_for_selector("h1:text-is('2 answers')")
+    seat.look("workload")
+    page.goto("/data/hospital/answers")
+    seat.look("history")
+
+
 def test_pages_of_stewards(browser: Any, running: Running) -> None:
     seat = Seat(browser, running, "stella")
     for path in (
@@ -190,6 +208,17 @@ def test_pages_of_stewards(browser: Any, running: Running) -> None:
     ):
         seat.page.goto(path)
         seat.look(path.strip("/").replace("/", "-"))
+    for path, button in (("/steward", "Verify the ledger"), ("/steward/audit", "Verify")):
+        seat.page.goto(path)
+        seat.page.click(f"main button:has-text('{button}')")
+        seat.page.wait_for_selector("h1")
+        seat.look(f"{path.strip('/').replace('/', '-')}-verified")
+    seat.page.goto("/nowhere")
+    seat.faults.clear()  # that the page is missing is its status
+    seat.look("missing")
+    out = Seat(browser, running)
+    out.page.goto("/sign-in")
+    out.look("sign-in")
 
 
 def test_a_fault_that_is_planted_is_found(browser: Any, running: Running) -> None:

@@ -32,6 +32,7 @@ def test_several_statements_are_previewed_and_asked_as_one(running: Running) -> 
     assert "epsilon 0.5, all 2 together" in seen
     assert "by &lt;i&gt;county&lt;/i&gt;" in seen
     assert "Ask, and pay epsilon 0.5" in seen
+    assert "Epsilon 19.5 would be left." in seen
     assert "Expected error at 95 %" in seen
     assert "Expected for groups" not in seen  # counts need no assumption
     assert spent(running) == 0
@@ -41,6 +42,7 @@ def test_several_statements_are_previewed_and_asked_as_one(running: Running) -> 
     assert "<h1>2 answers</h1>" in page
     assert "<h2>by &lt;i&gt;county&lt;/i&gt;</h2>" in page
     assert "<td>A</td>" in page
+    assert "You have epsilon 19.5 left of 20." in page
     again = visit.send("/data/hospital/ask", **question).data.decode()
     assert "earlier answers, for nothing" in again
     assert page.split("<h2>")[1:3] == again.split("<h2>")[1:3]

@@ -159,6 +159,45 @@ def test_a_file_that_was_taken_away_is_not_believed_until_that_is_seen(tmp_path:
     two.close()
 
 
+def see_a_file_cut_short_ends_nothing(place: Path, reader: str) -> None:
+    """Cut the file short between two looks, which would end a process that reads it as memory."""
+    code = (
+        f"import mmap, os, sys; from discreet.server.records import changes\n{reader}"
+        "one = changes.Changes(sys.argv[1], 1)\nassert one.now() is not None\nos.truncate(sys.argv[1], 0)\n"
+        "assert one.now() is None\nwith one.changing(): pass\nassert one.now() is not None"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(place)], check=False).returncode
+    assert ended == 0
+
+
+def test_a_file_that_is_cut_short_ends_nothing(tmp_path: Path) -> None:
+    see_a_file_cut_short_ends_nothing(tmp_path / "n", "")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the signal is that of Linux")
+def test_a_mapped_file_that_is_cut_short_is_found(tmp_path: Path) -> None:
+    """The planted fault."""
+    mapped = "m = {}\nchanges._read = lambda fd: m.setdefault(fd, mmap.mmap(fd, 8))[:8]\n"
+    with pytest.raises(AssertionError):
+        see_a_file_cut_short_ends_nothing(tmp_path / "n", mapped)
+
+
+def test_a_full_disk_refuses_the_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = Changes(str(tmp_path / "n"), 1)
+
+    def full(*_: object) -> None:
+        raise OSError
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "pwrite", full)
+        with pytest.raises(LedgerError, match="cannot be written"), changes.changing():
+            raise AssertionError("something was changed")
+    with changes.changing():
+        pass
+    assert changes.now() is not None
+    changes.close()
+
+
 def test_a_file_that_is_opened_again_meanwhile_stays_that_of_a_change(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Iterator
 
 import pytest
 
+from discreet.server.guard import HEADERS
 from discreet.server.patience import MOST_HEAD
 from discreet.server.running.quick_protocol import QuickProtocol
 from discreet.server.start import protocol
@@ -81,8 +83,23 @@ def test_a_large_body_in_pieces_is_read_up_to_the_limit_of_the_guard(running: Ru
     ],
 )
 def test_requests_that_two_readers_could_read_differently_are_refused(running: Running, sent: bytes) -> None:
-    said = answer(running, sent)
-    assert b" 400 " in said or b" 422 " in said, said
+    see_refusal(answer(running, sent))
+
+
+def see_refusal(said: bytes) -> None:
+    """See that an answer is an error like any other, with the headers of every answer."""
+    head, _, body = said.partition(b"\r\n\r\n")
+    assert b" 400 " in head or b" 422 " in head, said
+    for name, value in HEADERS:
+        assert name + b": " + value in head.lower().replace(b"deny", b"DENY"), name
+    assert json.loads(body)["charged"] is None
+
+
+def test_a_refusal_in_the_words_of_the_server_below_is_found() -> None:
+    """The planted fault."""
+    plain = b"HTTP/1.1 400 Bad Request\r\ncontent-type: text/plain\r\n\r\nInvalid HTTP request received."
+    with pytest.raises(AssertionError):
+        see_refusal(plain)
 
 
 OFFER = b"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n"

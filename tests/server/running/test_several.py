@@ -81,6 +81,23 @@ def test_a_port_that_another_service_shares_is_taken(tmp_path: Path, monkeypatch
             listen_together(opened, at, 1, lambda _: None)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the name that tells them apart is one of Linux")
+def test_of_two_services_that_begin_at_once_one_gets_the_port(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither listens yet, so that a port that only one of them may bind looks free to both."""
+    opened = Opened([tmp_path / "policy.toml"], Settings(), "", None, 512)
+    begun: list[object] = []
+    monkeypatch.setattr(several, "_begun", lambda *given: begun.append(given))
+    with bound(Listening(port=0), shared=True) as first:
+        host, port = first.getsockname()
+        with several.alone(host, port), pytest.raises(ServerError, match=f"port {port}"):
+            listen_together(opened, Listening(port=port), 1, lambda _: None)
+        assert begun == []
+        with several.alone(host, port):  # it is free again
+            pass
+
+
 def test_processes_that_do_not_begin_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(several, "_serve", _fails)
     opened = Opened([tmp_path / "policy.toml"], Settings(), "", None, 512)

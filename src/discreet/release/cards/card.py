@@ -32,6 +32,11 @@ class Card(str):
         made.document = {} if document is None else document
         return made
 
+    @property
+    def lines(self) -> tuple[tuple[str, str], ...]:
+        """The notes for readers, each with its label."""
+        return self._lines
+
     def _repr_html_(self) -> str:
         return escaping.table(self._lines)
 

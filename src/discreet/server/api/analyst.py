@@ -308,6 +308,14 @@ async def budget(name: str, caller: Reader, service: Here) -> Response:
     return JSONResponse(said)
 
 
+@router.get("/datasets/{name}/card", summary="The card of the data set, for readers and registries; free")
+async def card(name: str, caller: Reader, service: Here) -> Response:
+    """Unit, guarantee, bounds, budget and accounting, from the policy and the ledger; nothing private is read."""
+    found = service.dataset(caller, name)
+    said = await service.look(caller, lambda: wire.of_card(found.session.card()))
+    return Response(dump(said), media_type="application/json")
+
+
 @router.get("/datasets/{name}/releases", summary="The answers that you have paid for")
 async def releases(name: str, caller: Analyst, service: Here) -> Response:
     """The newest first; `answered` is false where a charge has bought nothing yet."""

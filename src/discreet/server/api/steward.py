@@ -133,9 +133,7 @@ async def log(name: str, caller: Auditor, service: Here, limit: Most = 100) -> d
 @router.post("/datasets/{name}/verify", summary="Verify the ledger's chain")
 async def verify(name: str, caller: Auditor, service: Here, noted: Noted = None) -> Response:
     """Every hash, price, total and answer digest is computed again; a head that was noted must be in the chain."""
-    found = service.dataset(caller, name)
-    number, _, digest = (noted or "").partition(":")
-    before = None if noted is None else Head(int(number), digest)
+    found, before = service.dataset(caller, name), _head(noted)
 
     def work() -> dict[str, Any]:
         try:
@@ -167,17 +165,26 @@ async def export(caller: Auditor, service: Here) -> Response:
 
 
 @router.post("/audit/verify", summary="Verify the chain of the audit log")
-async def verify_audit(caller: Auditor, service: Here) -> dict[str, Any]:
-    """Every hash is computed again."""
+async def verify_audit(caller: Auditor, service: Here, noted: Noted = None) -> dict[str, Any]:
+    """Every hash is computed again; a head that was noted must be in the chain."""
+    before = _head(noted)
 
     def work() -> dict[str, Any]:
         try:
-            head = service.state.verify()
+            head = service.state.verify(before)
         except LedgerCorrupt:
             return {"verified": False}
         return {"verified": True, "lines": head.number, "head": f"{head.number}:{head.hash}"}
 
     return await service.look(caller, work)
+
+
+def _head(noted: str | None) -> Head | None:
+    """A head in its printed form, whose form was seen."""
+    if noted is None:
+        return None
+    number, _, digest = noted.partition(":")
+    return Head(int(number), digest)
 
 
 def _see_provider(service: Service) -> None:

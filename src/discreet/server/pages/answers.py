@@ -17,6 +17,7 @@ from discreet.release.documents import FORMS
 from discreet.server.pages.site import Visitor, page, service_of, visits
 from discreet.server.problems import not_there
 from discreet.server.service import MOST_GROUPS
+from discreet.session.analyst import AnalystBudget
 
 router = APIRouter(include_in_schema=False)
 Analyst = Annotated[Visitor, Depends(visits("read"))]
@@ -46,19 +47,24 @@ async def answer(request: Request, name: str, key: str, visitor: Analyst) -> Res
     """An answer, as chart and table; free."""
     service = service_of(request)
     given = service.asks.asked(visitor.caller.name, name, key)
-    release = await service.again(visitor.caller, name, key, lambda answer, _: answer)
-    return answer_page(request, visitor, name, release, given, key)
+    release, budget = await service.again(
+        visitor.caller, name, key, lambda answer, session: (answer, session.budget)
+    )
+    return answer_page(request, visitor, name, release, given, key, budget=budget)
 
 
 @router.get("/data/{name}/answers/{key}/chart.svg")
-async def chart(request: Request, name: str, key: str, visitor: Analyst) -> Response:
-    """The picture of an answer."""
+async def chart(request: Request, name: str, key: str, visitor: Analyst, narrow: bool = False) -> Response:
+    """The picture of an answer; a narrow one is for phones."""
     from discreet.plots.render import svg
 
     service = service_of(request)
     try:
         text = await service.again(
-            visitor.caller, name, key, lambda answer, _: svg(answer.plot(size="slide"))
+            visitor.caller,
+            name,
+            key,
+            lambda answer, _: svg(answer.plot(size="column" if narrow else "slide")),
         )
     except InvalidParameter:
         raise not_there() from None
@@ -95,7 +101,7 @@ def url_of(request: Request) -> str:
 
 def answer_page(
     request: Request, visitor: Visitor, name: str, release: Release, given: dict[str, Any], key: str,
-    invented: bool = False,
+    invented: bool = False, budget: AnalystBudget | None = None,
 ) -> Response:  # fmt: skip
     """The page of an answer."""
     # The page has the price, and says that looking is free.
@@ -108,5 +114,5 @@ def answer_page(
         request, "answer.html", visitor, name=name, release=release, given=given, key=key, invented=invented,
         drawn=drawn, header=shown.header(release), rows=shown.rows(release, ROWS), most=ROWS,
         right=shown.to_the_right(release), footer=shown.footer(paid), forms=FORMS,
-        url=url_of(request),
+        url=url_of(request), budget=budget,
     )  # fmt: skip

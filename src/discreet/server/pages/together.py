@@ -70,12 +70,12 @@ async def answered(request: Request, visitor: Visitor, name: str, given: dict[st
     """Ask several statements for the price that was confirmed, and show their answers."""
     service = service_of(request)
 
-    def made(answers: Answers, _: AnalystSession) -> Response:
+    def made(answers: Answers, session: AnalystSession) -> Response:
         parts = [(escaping.name(title), _part(release)) for title, release in answers.items()]
         notes = dict.fromkeys(note for release in answers.values() for note in release.notes[1:])
         return page(
             request, "answers.html", visitor, name=name, given=given, parts=parts, most=ROWS, answers=answers,
-            notes=list(notes),
+            notes=list(notes), budget=session.budget,
         )  # fmt: skip
 
     try:

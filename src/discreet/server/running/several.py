@@ -10,9 +10,11 @@ import contextlib
 import os
 import signal
 import socket
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
@@ -23,7 +25,7 @@ from discreet.engines.isolated.workers import isolated
 from discreet.errors import InvalidParameter, ServerError
 from discreet.server.oidc.settings import Oidc
 from discreet.server.service import Settings
-from discreet.server.start import Listening, address, bound, open_service, process, run
+from discreet.server.start import Listening, address, bound, open_service, process, run, taken
 
 EARLY, TRIES = 10.0, 5
 """A process that ends so many seconds after it began failed; after so many failures in a row all end."""
@@ -66,8 +68,9 @@ def listen_together(opened: Opened, at: Listening, count: int, ready: Callable[[
     if not hasattr(socket, "SO_REUSEPORT"):
         raise InvalidParameter("This system cannot share a port among processes.", "Serve with one of them.")
     bound(at).close()  # another service that shares the port would take a part of the requests unseen
-    with bound(at, shared=True) as held, _told_to_stop() as stop:
+    with bound(at, shared=True) as held, _told_to_stop() as stop, ExitStack() as stack:
         host, port = held.getsockname()[:2]
+        stack.enter_context(alone(host, port))
         own = Listening(host, port, at.public_url)
         processes = [_begun(opened, own) for _ in range(count)]
         try:
@@ -80,6 +83,30 @@ def listen_together(opened: Opened, at: Listening, count: int, ready: Callable[[
                 one.process.terminate()
             for one in processes:
                 one.process.join()
+
+
+@contextlib.contextmanager
+def alone(host: str, port: int) -> Iterator[None]:
+    """Be the one service that shares an address among its processes, from before these listen until all have ended.
+
+    Two that begin at once both find the port free. On Linux a name that only one of them gets tells them apart.
+
+    Raises:
+        ServerError: another service has it.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    with socket.socket(socket.AF_UNIX) as held:
+        try:
+            held.bind(f"\0discreet serve {host} {port}")  # it ends with the process, and leaves no file
+        except OSError:
+            fault = True
+        else:
+            fault = False
+        if fault:
+            raise taken(host, port)
+        yield
 
 
 @dataclass

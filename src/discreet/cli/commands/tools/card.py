@@ -9,6 +9,7 @@ import typer
 
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import Place
+from discreet.cli.remote import Remote
 
 
 class Form(enum.StrEnum):
@@ -22,6 +23,7 @@ class Form(enum.StrEnum):
 @grouped
 def command(
     place: Place,
+    remote: Remote,
     form: Annotated[Form, typer.Option("--form", help="markdown, yaml or json.")] = Form.markdown,
 ) -> None:
     """Print the card of the deployment: unit, guarantee, bounds, budget, accounting, and who answers for it.
@@ -33,8 +35,9 @@ def command(
     Examples:
       discreet card -p hospital/policy.toml
       discreet card -p hospital/policy.toml --form yaml > card.yaml
+      discreet card --server https://stats.example.org
     """  # noqa: D301
-    with place.open() as session:
+    with remote.open(place) or place.open() as session:
         card = session.card()
     text = {Form.markdown: card.to_markdown, Form.yaml: card.to_yaml, Form.json: card.to_json}[form]()
     typer.echo(text.rstrip("\n"))
