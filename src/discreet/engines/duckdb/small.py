@@ -35,6 +35,8 @@ SHORT = 400
 """Characters; a shorter query over one table takes longer to read its rows than to plan. Measured."""
 MOST_ASKED = 256
 """How many queries are remembered to have been asked once: one that is never asked again needs no database."""
+MOST_READ_BY = 64
+"""How many ways to read a table are kept: one for each set of columns that is asked for."""
 PIECE = 2048
 """Rows that are read at a time; a table that turns out to be large is let go of then."""
 
@@ -80,11 +82,22 @@ class _Table:
         version: of the data.
         rows: stands for it; None where it is not small, or its columns would be others there.
         few: whether it was read at this version, and is small. A limit takes as long as all the rest of reading it.
+        read_by: the ways to read it, by their SQL. Each runs anew whenever it is read; only its names and types are
+            kept, which else are looked up each time.
     """
 
     version: str
     rows: _Rows | None
     few: bool = False
+    read_by: dict[str, duckdb.DuckDBPyRelation] = field(default_factory=dict)
+
+    def relation(self, connection: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyRelation:
+        """The way to read it that some SQL is."""
+        if sql not in self.read_by:
+            if len(self.read_by) >= MOST_READ_BY:
+                self.read_by.clear()
+            self.read_by[sql] = connection.sql(sql)
+        return self.read_by[sql]
 
 
 @dataclass
@@ -199,7 +212,7 @@ class Small:
         known = self._known[name]
         limit = "" if known.few else f" LIMIT {FEW_ROWS + 1}"
         text = f"SELECT {', '.join(map(quote, used))} FROM temp.main.{quote(name)}{limit}"
-        reader = self.connection.sql(text).to_arrow_reader(PIECE)
+        reader = known.relation(self.connection, text).to_arrow_reader(PIECE)
         rows, size, pieces = 0, 0, []
         try:
             for piece in reader:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.engines.duckdb.connection import literal
-from discreet.engines.postgres.tables import in_utf8
+from discreet.engines.postgres.tables import IN_UTF8
 
 if TYPE_CHECKING:
     import psycopg
@@ -26,6 +26,8 @@ _SETTINGS = {
 _SET = "SELECT " + ", ".join(
     f"pg_catalog.set_config({literal(name)}, {literal(value)}, true)" for name, value in _SETTINGS.items()
 )
+_READ_ONLY = "SET TRANSACTION READ ONLY"
+_TOGETHER = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
 
 def run_quietly(
@@ -36,9 +38,7 @@ def run_quietly(
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
-            in_utf8(connection)
-            cursor.execute("SET TRANSACTION READ ONLY")
-            cursor.execute(_SET)
+            _settle(connection, _READ_ONLY)
             cursor.execute(sql, values, binary=False)
             described = cursor.description or []
             return [c.name for c in described], [c.type_code for c in described], cursor.fetchall()
@@ -54,10 +54,7 @@ def in_pieces(
 
     try:
         with connection.transaction():
-            in_utf8(connection)
-            with connection.cursor() as cursor:
-                cursor.execute("SET TRANSACTION READ ONLY")
-                cursor.execute(_SET)
+            _settle(connection, _READ_ONLY)
             with connection.cursor("discreet_pieces", row_factory=rows.tuple_row) as large:
                 large.execute(sql, values, binary=False)
                 described = large.description or []
@@ -86,9 +83,16 @@ def run_together(
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
-            in_utf8(connection)
-            cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            cursor.execute(_SET)
+            _settle(connection, _TOGETHER)
             return ask(run)
     except Exception:
         return None
+
+
+def _settle(connection: psycopg.Connection[Any], kind: str) -> None:
+    """Set all that holds for this transaction, in one message to the server.
+
+    By a cursor of its own, since one remembers how it read its first answer; and never prepared, which takes one
+    command only.
+    """
+    connection.execute(f"{kind}; {IN_UTF8}; {_SET}", prepare=False)

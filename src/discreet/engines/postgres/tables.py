@@ -18,6 +18,8 @@ from discreet.quoting import quote
 if TYPE_CHECKING:
     import psycopg
 
+IN_UTF8 = "SET LOCAL client_encoding = 'UTF8'"
+"""It holds every text there is; in a connection of the caller's too, for this transaction."""
 _TABLES = """
     SELECT c.oid, n.nspname, c.relname, c.relkind = 'f' FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname <> 'information_schema' AND n.nspname !~ '^pg_'
@@ -173,20 +175,12 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
     return tables
 
 
-def in_utf8(connection: psycopg.Connection[Any]) -> None:
-    """Let this transaction speak UTF-8, in a connection of the caller's too: it holds every text there is.
-
-    By a cursor of its own, since one remembers how it read its first answer.
-    """
-    connection.execute("SET LOCAL client_encoding = 'UTF8'")
-
-
 def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) -> list[Any] | None:
     from psycopg import rows
 
     try:
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
-            in_utf8(connection)
+            connection.execute(IN_UTF8)  # by a cursor of its own: one remembers how it read its first answer
             cursor.execute("SET TRANSACTION READ ONLY")
             cursor.execute("SET LOCAL search_path = pg_catalog")
             return cursor.execute(sql, values).fetchall()
