@@ -5,28 +5,39 @@ is drawn in whole numbers, and `WholeError` has their error. `discreet.Session.p
 of a query.
 """
 
-from discreet.planning.constraints import Verdict, demands
-from discreet.planning.information import divergence, information, rate_distortion
-from discreet.planning.laplace import (
-    LaplaceError,
-    epsilon_for_rms,
-    linear_gap,
-    privacy_loss,
-    scale_for_rms,
-    scale_for_tail,
-)
-from discreet.planning.mean import epsilon_for_mean, mean_error, sample_size_for_mean
-from discreet.planning.proportion import (
-    ProportionError,
-    SampleSizes,
-    epsilon_for_proportion,
-    proportion_error,
-    sample_sizes,
-)
-from discreet.planning.schedules import Schedule
-from discreet.planning.selection import epsilon_for_selection, selection_loss
-from discreet.planning.vector import VectorError, epsilon_for_expected_max, harmonic
-from discreet.planning.whole import WholeError, whole_epsilon_for_rms, whole_epsilon_for_tail
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from discreet.imports import load
+from discreet.planning.information import (
+    divergence,
+    information,
+    rate_distortion,
+)  # a module has the same name
+
+if TYPE_CHECKING:
+    from discreet.planning.constraints import Verdict, demands
+    from discreet.planning.laplace import (
+        LaplaceError,
+        epsilon_for_rms,
+        linear_gap,
+        privacy_loss,
+        scale_for_rms,
+        scale_for_tail,
+    )
+    from discreet.planning.mean import epsilon_for_mean, mean_error, sample_size_for_mean
+    from discreet.planning.proportion import (
+        ProportionError,
+        SampleSizes,
+        epsilon_for_proportion,
+        proportion_error,
+        sample_sizes,
+    )
+    from discreet.planning.schedules import Schedule
+    from discreet.planning.selection import epsilon_for_selection, selection_loss
+    from discreet.planning.vector import VectorError, epsilon_for_expected_max, harmonic
+    from discreet.planning.whole import WholeError, whole_epsilon_for_rms, whole_epsilon_for_tail
 
 __all__ = [
     "LaplaceError",
@@ -58,3 +69,25 @@ __all__ = [
     "whole_epsilon_for_rms",
     "whole_epsilon_for_tail",
 ]
+
+_NAMES = {
+    "constraints": "Verdict demands",
+    "laplace": "LaplaceError epsilon_for_rms linear_gap privacy_loss scale_for_rms scale_for_tail",
+    "mean": "epsilon_for_mean mean_error sample_size_for_mean",
+    "proportion": "ProportionError SampleSizes epsilon_for_proportion proportion_error sample_sizes",
+    "schedules": "Schedule",
+    "selection": "epsilon_for_selection selection_loss",
+    "vector": "VectorError epsilon_for_expected_max harmonic",
+    "whole": "WholeError whole_epsilon_for_rms whole_epsilon_for_tail",
+}
+_FILE_OF = {name: file for file, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _FILE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(load(f"{__name__}.{_FILE_OF[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

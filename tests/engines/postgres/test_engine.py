@@ -83,6 +83,18 @@ def test_a_question_by_row_and_by_unit(url: str, tmp_path: Path) -> None:
             assert session.sql(sql, epsilon=10).replayed
 
 
+def test_every_text_is_a_key(url: str) -> None:
+    """Those of a key list are sent as one array, in which some characters have a meaning."""
+    texts = ['a "b"', "c\\d", "{e,f}", "", "NULL", "null", " g ", "%s", "O'Hara", "\n", "é", '\\"', None]
+    keys = pa.table({"k": pa.array(texts, pa.string()), "at": list(range(len(texts)))})
+    engine = PostgresEngine.open_all([("visits", f"{url}#visits")])
+    for place, text in enumerate(texts):
+        literal = "NULL" if text is None else f"convert_from('\\x{text.encode().hex()}'::bytea, 'UTF8')"
+        found = f'FROM "__keys_0" WHERE k IS NOT DISTINCT FROM {literal}'
+        sql = f'SELECT CAST(COALESCE(SUM("at"), -1) AS BIGINT) AS n {found}'
+        assert engine.integers(sql, {"__keys_0": keys})["n"].to_pylist() == [place]
+
+
 def test_groups_that_nobody_listed(url: str) -> None:
     engine = PostgresEngine.open_all([("visits", f"{url}#visits")])
     sql = 'SELECT "county" AS k0, "day" AS k1, COUNT(*) AS n FROM "visits" GROUP BY 1, 2'

@@ -106,8 +106,8 @@ def _literal(values: list[Any]) -> str:
     """Texts or integers as PostgreSQL writes an array; psycopg takes as long for each as we take for all.
 
     Example:
-        >>> _literal(['a "b"', None, "c\\\\d"]), _literal([1, -2])
-        ('{"a \\\\"b\\\\"",NULL,"c\\\\\\\\d"}', '{"1","-2"}')
+        >>> _literal(["a, b", None, ""]), _literal([1, -2])
+        ('{"a, b",NULL,""}', '{"1","-2"}')
     """
     quoted = (
         "NULL" if value is None else '"' + str(value).replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -14,12 +14,11 @@ from discreet.release import gate
 from discreet.session.asking import asked
 from discreet.session.parameters import whole
 from discreet.session.question import Question
-from discreet.session.synthesis.columns import planned_columns
-from discreet.session.synthesis.producing import Synthesis
 from discreet.session.waiting.progress_line import shown_progress
 from discreet.session.workloads import WorkloadSession
 
 if TYPE_CHECKING:
+    from discreet.session.synthesis.producing import Synthesis
     from discreet.sql.algebra.catalog import PrivateTable
     from discreet.sql.plan.plan import PlannedRelease
     from discreet.synthetic.axes import Axis
@@ -141,6 +140,10 @@ class SyntheticSession(WorkloadSession):
         max_rows: int | None = None,
     ) -> Synthesis:
         """A synthetic table that is asked for, with all parameters read."""
+        # Half of the room of synthetic tables: a session that makes none need not wait for it.
+        from discreet.session.synthesis.columns import planned_columns
+        from discreet.session.synthesis.producing import Synthesis
+
         table = self._private(like)
         if rows is not None:
             whole(rows, "rows")

@@ -12,10 +12,13 @@ shown, that changes nothing; if only one is, it is the simultaneous band.
 
 from __future__ import annotations
 
+import contextlib
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from operator import is_
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 from sqlglot import exp
@@ -36,6 +39,7 @@ from discreet.sql.intervals.simulation.noise_alone import is_linear
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.all_rows import noise_of
 from discreet.sql.plan.plan import Aggregate, PlannedRelease, QueryPlan
+from discreet.sql.syntax.once import once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,6 +58,12 @@ MOST_TEXT = 1_000_000
 
 COMPARED = 0.2
 """The share of the chance to fail that goes to finding a row, of which a number is told."""
+MOST_SIZES = 64
+"""How many statements are remembered with the number of their rows."""
+_NO_FORM = (NoBandsError, LookupError, ValueError, AttributeError, TypeError, RecursionError)
+"""A form that nobody thought of has no bands: an answer that is paid for is not lost for its intervals."""
+_sizes: Final[OrderedDict[tuple[str, str], tuple[tuple[object, ...], tuple[int, int]]]] = OrderedDict()
+"""By the statement over bands: the keys of its groups, and its size. Where groups are found, the keys are others."""
 OwnBands: TypeAlias = "tuple[Mapping[Number, float], Mapping[Number, float]]"
 """The confidence, or the half-width, of the bands of some aggregates."""
 
@@ -96,6 +106,9 @@ class Banded:
         if self.relation is None or not self._small:
             groups = sum(release.cells for release in self.plan.releases)
             return groups, groups
+        keys = tuple(release.keys for release in self.plan.releases)
+        if not self.public and (known := _known_size((self.sql, self.relation.name), keys)) is not None:
+            return known
         tables = {}
         for release in self.plan.releases:
             ends = (np.full(release.cells, -np.inf), np.full(release.cells, np.inf))
@@ -107,7 +120,13 @@ class Banded:
             groups = sum(release.cells for release in self.plan.releases)
             return groups, groups
         rows, fan = (found.column(index).to_pylist()[0] for index in range(2))
-        return int(rows), int(fan or 1)
+        size = int(rows), int(fan or 1)
+        if not self.public:
+            _sizes[self.sql, self.relation.name] = keys, size
+            while len(_sizes) > MOST_SIZES:
+                with contextlib.suppress(KeyError):  # another thread was faster
+                    _sizes.popitem(last=False)
+        return size
 
     @property
     def _small(self) -> bool:
@@ -277,18 +296,38 @@ def banded(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Ta
         found: the statement whose rows have an identity.
         public: the public tables that it reads.
     """
-    noisy = {release.name: (len(release.keys), len(release.aggregates)) for release in plan.releases}
+    noisy = tuple((release.name, (len(release.keys), len(release.aggregates))) for release in plan.releases)
+    shown = tuple((name, tuple(table.column_names)) for name, table in public.items())
     try:
         linear = frozenset(
             (release.name, aggregate_name(at)) for release in plan.releases
             for at, one in enumerate(release.aggregates) if is_linear(release, one)
         )  # fmt: skip
-        bands = Bands(noisy, {name: tuple(table.column_names) for name, table in public.items()}, linear)
-        relation, sql = bands.statement(plan.post if found is None else found.post)
-    except (NoBandsError, LookupError, ValueError, AttributeError, TypeError, RecursionError):
-        # A form that nobody thought of has no bands: an answer that is paid for is not lost for its intervals.
+    except _NO_FORM:
         return Banded(plan, found, public, None, "")
-    return Banded(plan, found, public, relation, sql)
+    return Banded(
+        plan, found, public, *_rewritten(plan.post if found is None else found.post, noisy, shown, linear)
+    )
+
+
+@once
+def _rewritten(
+    statement: exp.Query,
+    noisy: tuple[tuple[str, tuple[int, int]], ...],
+    public: tuple[tuple[str, tuple[str, ...]], ...],
+    linear: frozenset[tuple[str, str]],
+) -> tuple[Relation | None, str]:
+    """The statement over bands: its columns, and the SQL of all but the last SELECT."""
+    try:
+        return Bands(dict(noisy), dict(public), linear).statement(statement)
+    except _NO_FORM:
+        return None, ""
+
+
+def _known_size(statement: tuple[str, str], keys: tuple[object, ...]) -> tuple[int, int] | None:
+    """The size of a statement over the same groups, where it was found before; no epsilon and no data matter to it."""
+    before, size = _sizes.get(statement, ((), None))
+    return size if len(before) == len(keys) and all(map(is_, before, keys)) else None
 
 
 def _table(release: PlannedRelease, ends: Mapping[int, Interval]) -> pa.Table:
