@@ -24,6 +24,7 @@ EVENTS = [
     ev.Converted(ev.Concentrated("1/50", neighbours="add_remove"), Loss(1, "1e-6")),
     ev.GaussianNoise(10, 3, discrete=True, neighbours="replace_one"),
     ev.DiscreteGaussianNoise("1801/2", 50, neighbours="add_remove"),
+    ev.GaussianPrivate("1/25", 12, neighbours="replace_one"),
     ev.Sampled(NOISE, "1/20", "poisson"),
     ev.Sampled(FIXED, "1/20", "fixed_size"),
     ev.Repeated(NOISE, 7),

@@ -15,7 +15,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import AdaptiveRounds, Rounds
 from discreet.synthetic import adaptive
-from discreet.synthetic.adaptive import Found, measure, see_possible, workload_of
+from discreet.synthetic.adaptive import Found, measure, most_draws, see_possible, workload_of
 from discreet.synthetic.counts import Counts
 from discreet.synthetic.junction import Clique, junction_tree
 from tests.synthetic.models import SIZES, rows
@@ -28,7 +28,8 @@ def found(
     amount: Any, concentrated: bool, weights: dict[Clique, int] | None = None, count: int = 5000
 ) -> tuple[Found, Rounds]:
     counts, _ = rows(count=count)
-    mechanism = AdaptiveRounds(amount, 1, 1, concentrated=concentrated)
+    draws = most_draws(len(SIZES)) if concentrated else 0
+    mechanism = AdaptiveRounds(amount, 1, 1, concentrated=concentrated, draws=draws)
     kept: list[Rounds] = []
 
     def procedure(rounds: Rounds) -> Found:

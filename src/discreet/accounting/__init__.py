@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         DiscreteGaussianNoise,
         Event,
         GaussianNoise,
+        GaussianPrivate,
         Grouped,
         LaplaceNoise,
         Neighbours,
@@ -72,6 +73,7 @@ __all__ = [
     "Event",
     "Filter",
     "GaussianNoise",
+    "GaussianPrivate",
     "Grouped",
     "Homogeneous",
     "LaplaceNoise",
@@ -112,8 +114,8 @@ _NAMES = {
     "accountants": "ACCOUNTANTS Accountant AdvancedAccountant PLDAccountant PureAccountant ZCDPAccountant",
     "composition": "advanced group parallel sequential",
     "distribution": "LossDistribution",
-    "events": "Composed Concentrated Converted DiscreteGaussianNoise Event GaussianNoise Grouped LaplaceNoise "
-    "Neighbours Parallel Released Repeated ReplaceOne Sampled",
+    "events": "Composed Concentrated Converted DiscreteGaussianNoise Event GaussianNoise GaussianPrivate Grouped "
+    "LaplaceNoise Neighbours Parallel Released Repeated ReplaceOne Sampled",
     "filters": "Filter Odometer",
     "gaussian.gdp": "GDP gdp_of",
     "homogeneous": "Homogeneous",

@@ -20,8 +20,8 @@ from discreet.errors import InvalidParameter
 KINDS: Final[Mapping[str, type[ev.Event]]] = {
     kind.__name__: kind
     for kind in (ev.Released, ev.Concentrated, ev.Converted, ev.LaplaceNoise, ev.GaussianNoise,
-                 ev.DiscreteGaussianNoise, ev.Sampled, ev.Repeated, ev.Composed, ev.Parallel, ev.Alternatives,
-                 ev.Grouped, ev.ReplaceOne)
+                 ev.DiscreteGaussianNoise, ev.GaussianPrivate, ev.Sampled, ev.Repeated, ev.Composed, ev.Parallel,
+                 ev.Alternatives, ev.Grouped, ev.ReplaceOne)
 }  # fmt: skip
 """The events that have a spelling, by name."""
 INHERITED: Final = (

@@ -186,8 +186,6 @@ class GaussianNoise(Event):
 class DiscreteGaussianNoise(Event):
     """Integers of which neighbours differ by at most the root of `square` in L2, with discrete Gaussian noise in each.
 
-    It is priced in zCDP, and tightly in Gaussian differential privacy (`accounting.gaussian.gdp`).
-
     Attributes:
         variance: the parameter of the noise, in steps squared.
         square: of the L2 sensitivity, in steps.
@@ -204,6 +202,23 @@ class DiscreteGaussianNoise(Event):
     def __init__(self, variance: Number, square: Number = 1, *, neighbours: Neighbours) -> None:
         _set(self, neighbours=neighbours_of(neighbours), variance=positive(decimal(variance, "variance"), "variance"),
              square=positive(decimal(square, "square"), "square"))  # fmt: skip
+
+
+@dataclass(frozen=True, init=False, eq=False)
+class GaussianPrivate(Event):
+    """A release that is proven to be (square/2)-zCDP, and Gaussian differentially private of so many `draws` (`GDP`).
+
+    Example:
+        >>> GaussianPrivate("1/25", 12, neighbours="add_remove").square
+        Fraction(1, 25)
+    """
+
+    square: Fraction
+    draws: int
+
+    def __init__(self, square: Number, draws: int, *, neighbours: Neighbours) -> None:
+        known = positive(decimal(square, "square"), "square")
+        _set(self, neighbours=neighbours_of(neighbours), square=known, draws=whole(draws, "draws"))
 
 
 @dataclass(frozen=True, init=False, eq=False)

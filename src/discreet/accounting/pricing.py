@@ -160,6 +160,11 @@ def _(event: ev.DiscreteGaussianNoise) -> ZCDP:
 
 
 @_zcdp.register
+def _(event: ev.GaussianPrivate) -> ZCDP:
+    return ZCDP(event.square / 2)
+
+
+@_zcdp.register
 def _(event: ev.Repeated) -> ZCDP:
     one = zcdp_of(event.event)
     return ZCDP(event.count * one.rho, event.count * one.delta)

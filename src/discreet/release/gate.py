@@ -212,11 +212,11 @@ def event_of(uses: Mapping[str, Use], loss: Loss | None = None) -> Event:
 
 def _has_rho(event: Event) -> bool:
     """Whether the price of an event is a rho: it is Gaussian noise, or holds some."""
-    from discreet.accounting.events import Composed, Concentrated, DiscreteGaussianNoise
+    from discreet.accounting.events import Composed, Concentrated, DiscreteGaussianNoise, GaussianPrivate
 
     if isinstance(event, Composed):
         return any(map(_has_rho, event.events))
-    return isinstance(event, Concentrated | DiscreteGaussianNoise)
+    return isinstance(event, Concentrated | DiscreteGaussianNoise | GaussianPrivate)
 
 
 def _used_up(noise: Event, rest: Loss) -> bool:

@@ -100,6 +100,16 @@ def first_part(mechanism: AdaptiveRounds, workload: MarginalWorkload) -> Fractio
     return mechanism.amount / (ROUNDS[mechanism.concentrated] * max(2, len(workload.sizes)))
 
 
+def most_draws(columns: int) -> int:
+    """How many tables are measured at most: each column twice, and rounds that take no less than the first part.
+
+    Example:
+        >>> most_draws(3)
+        24
+    """
+    return 2 * columns + ROUNDS[True] * max(2, columns)
+
+
 def see_possible(mechanism: AdaptiveRounds, workload: MarginalWorkload) -> None:
     """See that all noise that may be needed can be drawn.
 

@@ -17,8 +17,11 @@ from tests import servers
 from tests.inside import engine_of, salt_of, synthesis_of
 
 import discreet as dp
+from discreet.accounting import ZCDP, Loss
 from discreet.errors import QueryRefused
+from discreet.mechanisms import AdaptiveRounds
 from discreet.policy import Policy
+from discreet.session.synthesis.producing import Synthesis
 from discreet.sql.lower.run import counted_cells
 from discreet.synthetic.counts import Counts
 
@@ -114,6 +117,48 @@ def test_gaussian_noise_where_it_is_better() -> None:
         assert made.delta == Fraction(1, 10**6)
         assert one.budget.delta_spent > 0
         assert one.synthesize(epsilon=1).replayed is False  # other noise is another question
+
+
+def wide() -> tuple[pa.Table, dict[str, tuple[int, int]]]:
+    """Twelve columns of two values."""
+    names = [f"c{at}" for at in range(12)]
+    return pa.table({name: [0, 1] for name in names}), dict.fromkeys(names, (0, 1))
+
+
+def test_gaussian_noise_is_that_of_the_exact_curve() -> None:
+    """For epsilon 1 and delta 1e-6 by at least 5 % less than zCDP would have it, and the ledger keeps its price."""
+    table, bounds = wide()
+    budget = dp.Budget(epsilon=5, delta=1e-5, accountant="zcdp")
+    with dp.protect(table, privacy_unit="row", bounds=bounds, budget=budget) as one:
+        noise = synthesis_of(one).mechanism(Fraction(1), Fraction(1, 10**6))
+        plain = AdaptiveRounds(ZCDP.bought(Loss(1, "1e-6")).rho, 1, 1, concentrated=True)
+        share = Fraction(1, 50)
+        less = noise.deviation(share * noise.amount) / plain.deviation(share * plain.amount)
+        assert 0.9 < less < 0.95
+        one.synthesize(epsilon=1, delta="1e-6", rows=2)
+        assert 0.95 < one.budget.spent <= 1
+        # Where noise is small for steps of one, zCDP is taken.
+        assert synthesis_of(one).mechanism(Fraction(150), Fraction(1, 10**6)).draws == 0
+
+
+@pytest.mark.parametrize("times", [Fraction(99, 100), Fraction(101, 100)], ids=str)
+def test_rounds_of_another_size_are_refused_before_anything_is_charged(
+    times: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: a hundredth more of the loss than was bought, or less."""
+    table, bounds = wide()
+    real = Synthesis._gaussian
+
+    def other(self: Synthesis, loss: Loss) -> AdaptiveRounds:
+        made = real(self, loss)
+        return AdaptiveRounds(times * made.amount, made.l1, made.square, concentrated=True, draws=made.draws)
+
+    monkeypatch.setattr(Synthesis, "_gaussian", other)
+    budget = dp.Budget(epsilon=5, delta=1e-5, accountant="zcdp")
+    with dp.protect(table, privacy_unit="row", bounds=bounds, budget=budget) as one:
+        with pytest.raises(QueryRefused, match="add up"):
+            one.synthesize(epsilon=1, delta="1e-6", rows=2)
+        assert one.budget.spent == 0
 
 
 def test_too_many_combinations() -> None:

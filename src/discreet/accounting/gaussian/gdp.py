@@ -150,6 +150,11 @@ def _(event: ev.DiscreteGaussianNoise) -> GDP:
 
 
 @_gdp.register
+def _(event: ev.GaussianPrivate) -> GDP:
+    return GDP(event.square, event.draws)
+
+
+@_gdp.register
 def _(event: ev.Repeated) -> GDP:
     one = _gdp(event.event)
     return GDP(event.count * one.square, event.count * one.draws)

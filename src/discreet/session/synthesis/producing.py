@@ -8,14 +8,16 @@ import json
 import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from discreet.accounting.gaussian.gdp import GDP
 from discreet.accounting.zcdp import ZCDP
-from discreet.errors import QueryRefused
+from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Loss
 from discreet.mechanisms.adaptive import AdaptiveRounds
 from discreet.release.draw import Draw, Use
@@ -25,7 +27,7 @@ from discreet.session.budget import DATA_SET
 from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.lower.run import counted_cells
 from discreet.sql.plan.plan import QueryPlan
-from discreet.synthetic.adaptive import MOST_CELLS, Found, measure, see_possible, workload_of
+from discreet.synthetic.adaptive import MOST_CELLS, Found, measure, most_draws, see_possible, workload_of
 from discreet.synthetic.axes import table_of
 from discreet.synthetic.counts import Counts
 from discreet.synthetic.drawing import drawn
@@ -107,11 +109,22 @@ class Synthesis:
         pure = AdaptiveRounds(epsilon, factor * cap, factor * cap**2, concentrated=False)
         if not delta:
             return pure
-        bought = ZCDP.bought(Loss(epsilon, delta)).rho
-        made = AdaptiveRounds(bought, factor * cap, factor * cap**2, concentrated=True)
+        made = self._gaussian(Loss(epsilon, delta))
         share = Fraction(1, 3 * len(self.columns))
-        better = made.deviation(share * bought) < pure.deviation(share * epsilon)
+        better = made.deviation(share * made.amount) < pure.deviation(share * epsilon)
         return made if better else pure
+
+    def _gaussian(self, loss: Loss) -> AdaptiveRounds:
+        """The rounds with Gaussian noise that a loss buys: by the exact curve, or by zCDP where noise is small."""
+        moved = self.columns[0].alone.unit_factor * self.cap
+        plain = AdaptiveRounds(ZCDP.bought(loss).rho, moved, moved * self.cap, concentrated=True)
+        with suppress(InvalidParameter):
+            draws = most_draws(len(self.columns))
+            amount = GDP.bought(loss, draws).square / 2
+            tight = AdaptiveRounds(amount, moved, moved * self.cap, concentrated=True, draws=draws)
+            if tight.deviation(amount) < plain.deviation(plain.amount):  # and so for all smaller parts
+                return tight
+        return plain
 
     def _bought(self, question: Any) -> tuple[AdaptiveRounds, Loss]:
         """The rounds of a question and their loss.
@@ -204,7 +217,13 @@ class Synthesis:
     def _question(self, counted: str, mechanism: AdaptiveRounds) -> str:
         """The canonical question: the counts, the noise and the marginals that matter; not how many rows are drawn."""
         weights = sorted((list(key), weight) for key, weight in self.weights.items())
-        noise = [mechanism.concentrated, str(mechanism.amount), mechanism.l1, mechanism.square]
+        noise = [
+            mechanism.concentrated,
+            str(mechanism.amount),
+            mechanism.l1,
+            mechanism.square,
+            mechanism.draws,
+        ]
         axes = [[one.axis.name, one.axis.type.name, one.axis.classes, list(map(str, one.axis.edges))]
                 for one in self.columns]  # fmt: skip
         said = json.dumps(["synthesize", counted, noise, axes, weights])
