@@ -97,7 +97,7 @@ def _windowed(node: exp.Expr) -> bool:
     return isinstance(around, exp.Window)
 
 
-def _filtered(made: exp.Paren, kept: exp.Filter) -> exp.Paren:
+def _filtered(made: exp.Expr, kept: exp.Filter) -> exp.Expr:
     """A formula of aggregates, each over the rows that FILTER keeps."""
     for aggregate in list(made.find_all(exp.AggFunc)):
         aggregate.replace(exp.Filter(this=aggregate.copy(), expression=kept.expression.copy()))
