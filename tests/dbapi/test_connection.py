@@ -54,6 +54,8 @@ def test_the_price_comes_from_the_text_or_a_setting_or_the_connection(session: d
     )
     connection.execute(priced)
     assert session.budget.spent == Fraction(3, 10)
+    for cleanup in ("DEALLOCATE ALL", "close every_cursor;", "UNLISTEN *", "DISCARD TEMP"):
+        assert connection.execute(cleanup).description is None
     assert connection.execute("SHOW discreet.epsilon").fetchall() == [("0.1",)]
     assert connection.execute("SHOW discreet").fetchmany(2) == [
         ("discreet.epsilon", "0.1"),

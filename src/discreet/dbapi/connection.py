@@ -204,7 +204,7 @@ class Cursor:
         self._forget()
         with translated():
             statement = read(bind(operation, list(parameters)) if parameters else operation)
-            if isinstance(statement, Ask):
+            if isinstance(statement, Ask) and not statement.cleans_up:
                 self._answer(session, statement.text)
             else:
                 self._set(statement)
@@ -224,8 +224,7 @@ class Cursor:
             import pyarrow as pa
 
             if statement.name == PREFIX:
-                every = settings.every()
-                self._give(pa.table({"name": list(every), "setting": list(every.values())}))
+                self._give(settings.table())
                 return
             self._give(pa.table({statement.name: [settings.shown(statement.own)]}))
         elif statement.own:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -20,7 +20,12 @@ from discreet.release.exactly import exact
 from discreet.session.parameters import confidence_of, delta_of, whole
 from discreet.sql.syntax.priced import priced
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 PREFIX = "discreet"
+CLEANUPS = ("DISCARD", "DEALLOCATE", "CLOSE", "UNLISTEN", "LISTEN")
+"""Statements that clean up things that are not here: pools say them, and nothing is done."""
 _TRANSACTIONS = {"BEGIN": "begin", "START": "begin", "COMMIT": "commit", "END": "commit", "ROLLBACK": "rollback",
                  "ABORT": "rollback", "SAVEPOINT": "savepoint", "RELEASE": "savepoint"}  # fmt: skip
 
@@ -97,6 +102,13 @@ class Settings:
     def every(self) -> dict[str, str]:
         """All settings as text, by the names that SET takes."""
         return {f"{PREFIX}.{name}": self.shown(name) for name in _DEFAULTS}
+
+    def table(self) -> pa.Table:
+        """The same as a table of two columns of text, `name` and `setting`: the answer to SHOW discreet."""
+        import pyarrow as pa
+
+        every = self.every()
+        return pa.table({"name": list(every), "setting": list(every.values())})
 
     def options(self, text: str) -> dict[str, Any]:
         """The keyword arguments of `Session.sql` for a question: those that its text does not say itself."""
@@ -183,6 +195,11 @@ class Ask:
     """
 
     text: str
+
+    @property
+    def cleans_up(self) -> bool:
+        """Whether it cleans up prepared statements, cursors and the like, of which there are none here."""
+        return bool(self.text.strip()) and self.text.split(maxsplit=1)[0].upper() in CLEANUPS
 
 
 Statement = Setting | Transaction | Ask

@@ -128,7 +128,7 @@ class Answers:
             raise Failed
         if isinstance(statement, Setting):
             return self._setting(statement)
-        if _ignored(statement):
+        if statement.cleans_up:
             return Result(statement.text.split(maxsplit=1)[0].upper())
         table = await self._catalogue(statement.text)
         if table is not None:
@@ -145,7 +145,7 @@ class Answers:
         if isinstance(statement, Setting) and statement.word == "show":
             names = ("name", "setting") if statement.name == PREFIX else (statement.name,)
             return [Column(name, TEXT) for name in names]
-        if not isinstance(statement, Ask) or _ignored(statement):
+        if not isinstance(statement, Ask) or statement.cleans_up:
             return ()
         table = await self._catalogue(statement.text)
         if table is not None:
@@ -197,8 +197,7 @@ class Answers:
         import pyarrow as pa
 
         if statement.word == "show" and statement.name == PREFIX:
-            every = self.settings.every()
-            return of_table(pa.table({"name": list(every), "setting": list(every.values())}), "SHOW")
+            return of_table(self.settings.table(), "SHOW")
         if statement.word == "show":
             return of_table(pa.table({statement.name: [self._shown(statement)]}), "SHOW")
         if statement.own:
@@ -261,17 +260,6 @@ def _read(text: str) -> Statement:
         if name in SHOWN:
             return Setting("show", name)
     return statement
-
-
-def _ignored(statement: Ask) -> bool:
-    """Whether a statement cleans up things that are not here."""
-    return statement.text.split(maxsplit=1)[0].upper() in (
-        "DISCARD",
-        "DEALLOCATE",
-        "CLOSE",
-        "UNLISTEN",
-        "LISTEN",
-    )
 
 
 def _not_here() -> QueryRefused:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from discreet.errors import MissingExtra
@@ -25,3 +27,16 @@ def altair() -> Any:
             "Pictures need altair and vl-convert-python.", 'Install them with pip install "discreet[plots]".'
         )
     return found
+
+
+@contextmanager
+def unchecked() -> Iterator[None]:
+    """Within it no part of a picture is held against the grammar, each number of the data among them.
+
+    Pictures are drawn by code that tests hold against it; for a map of 5,000 cells that takes seconds.
+    """
+    altair()
+    from altair.utils import schemapi
+
+    with schemapi.debug_mode(False):
+        yield

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from discreet import escaping
 from discreet.errors import InvalidParameter
-from discreet.plots.library import altair
+from discreet.plots.library import altair, unchecked
 
 KINDS: Final = (".svg", ".png", ".html", ".json")
 _VERSIONS: Final = ("vega_version", "vegalite_version", "vegaembed_version")
@@ -52,7 +52,9 @@ def save(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> Pat
     file = check_path(path)
     kind = file.suffix.lower()[1:]
     if kind == "json":
-        file.write_text(escaping.json_text(json.dumps(_clean(chart.to_dict()), indent=2)) + "\n", "utf-8")
+        with unchecked():
+            spec = _clean(chart.to_dict(validate=False))
+        file.write_text(escaping.json_text(json.dumps(spec, indent=2)) + "\n", "utf-8")
     elif kind == "png":
         file.write_bytes(_drawn(chart, "png", scale_factor=scale)[0]["image/png"])
     elif kind == "html":
@@ -74,7 +76,8 @@ def _drawn(chart: Any, kind: str, **more: Any) -> Any:
     from altair.utils.mimebundle import spec_to_mimebundle
 
     versions = {name: getattr(alt, name.upper()) for name in _VERSIONS}
-    spec = _clean(chart.to_dict(context={"pre_transform": False}))
+    with unchecked():
+        spec = _clean(chart.to_dict(validate=False, context={"pre_transform": False}))
     return spec_to_mimebundle(spec, kind, "vega-lite", **versions, **more)  # type: ignore[call-overload]
 
 

@@ -74,7 +74,8 @@ def size_of(size: str | Size) -> Size:
 
 def data(rows: Iterable[Row]) -> Any:
     """Rows for the data of a picture, plain for JSON."""
-    return altair().Data(values=[{key: _plain(value) for key, value in row.items()} for row in rows])
+    plain = ({key: _plain(value) for key, value in row.items()} for row in rows)
+    return altair().Data(values=tuple(plain))  # a list would be copied with each layer
 
 
 def _plain(value: Any) -> Any:

@@ -13,6 +13,7 @@ from discreet.sql.expressions.expression import Call, Column, Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import ranks, uses_of
+from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.people.wording import guarantee_of_people, notes_of_people
 from discreet.sql.plan.plan import QueryPlan
@@ -58,9 +59,12 @@ def notes_of(
             notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
     if any(_has_types(part.rows, texts) for release in plan.releases for part in release.parts):
         notes.append("values that do not fit the declared type of their column, which are NULL")
-    clamped = any(m.grid is not None for release in plan.releases for m in release.measures)
-    if clamped:
+    bounded = [m for release in plan.releases for m in release.measures if m.grid is not None]
+    clamped = bool(bounded)
+    if any(not isinstance(m, LeafCounts) for m in bounded):
         notes.append("values outside their bounds, which are clamped before adding up")
+    elif clamped:
+        notes.append("values outside their bounds, which count as the bound")
     if (capped or clamped) and not plan.cut_off:
         shares = any(release.people is not None for release in plan.releases)
         told = (

@@ -13,6 +13,7 @@ from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.accounting.loss import Loss
 from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.rational import show
 from discreet.release.exactly import exact
 from discreet.streams.choice import moves, named
 from discreet.streams.measure import Measure
@@ -144,7 +145,7 @@ class StreamSpec:
             if self.endless
             else f"of {self.periods.count:,} periods"
         )
-        delta = f" and delta {exact(self.delta)}" if self.delta else ""
+        delta = f" and delta {show(self.delta)}" if self.delta else ""
         cost = f"epsilon {exact(self.epsilon)}{delta} for the whole stream {many}"
         if self.unit is None:
             return f"{cost}. It hides one row (privacy of an event), not all rows of a person who has many."

@@ -18,6 +18,10 @@ import pyarrow.parquet
 import pytest
 from tests.cli.conftest import Run
 
+from discreet.cli.commands import stream as stream_command
+from discreet.errors import SourceError
+from discreet.streams import Stream
+
 GIVEN = ("stream", "policy.toml", "--table", "visits", "--start", "2026-01-01", "--periods", "4", "-e", "1/2")
 ROWS = "patient_id,time,county,age\n" + "".join(
     f"{n},2026-01-0{1 + n % 3}T10:00,{'ABC'[n % 3]},{n % 100}\n" for n in range(300)
@@ -267,3 +271,24 @@ def test_a_table_that_cannot_be_polled_charges_nothing(
     assert done.exit_code in (1, 2)
     assert said in done.stderr
     assert json.loads(run("budget", "-p", "polled.toml", "--json").stdout)["charges"] == []
+
+
+@pytest.mark.parametrize("follow", [True, False])
+def test_a_table_that_cannot_be_read_for_a_while_is_tried_again(
+    follow: bool, folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    polled(folder)
+    read, asked = Stream.poll, []
+
+    def poll(*given: Any) -> Any:
+        asked.append(given)
+        if len(asked) < 3:
+            raise SourceError("The file is in use by another process.", "Try again.")
+        return read(*given)
+
+    monkeypatch.setattr(Stream, "poll", poll)
+    monkeypatch.setattr(stream_command, "PAUSE", 0)
+    done = run(*POLLED, *(["--follow", "--grace", "60"] if follow else []))
+    assert done.exit_code == (0 if follow else 1), done.stderr
+    assert (done.stderr.count("in use"), len(asked)) == ((1, 3) if follow else (1, 1))
+    assert len(lines(done.stdout)) == (4 if follow else 0)

@@ -469,3 +469,20 @@ def test_schemas_other_than_main(database: Path) -> None:
     assert list(open_source(connection, "ward.t").schema()["t"]) == ["x"]
     session = dp.protect(connection, table="ward.t", privacy_unit="row", budget=1)
     assert session.sql("SELECT COUNT(*) AS n FROM t", epsilon=1).columns == ["n"]
+
+
+def test_nanoseconds_are_cut_off_not_rounded() -> None:
+    """The last nanosecond of a day is of that day, before 1970 and at the end of the type, too."""
+    own = duckdb.connect()
+    own.execute("""
+        CREATE TABLE t AS SELECT unnest([TIMESTAMP_NS '2026-01-01 23:59:59.999999999', '1960-01-01 23:59:59.999999500',
+            '2262-04-11 23:47:16.854775806', '1960-01-01', NULL]) AS n
+    """)
+    read = open_source(own).public("t").column("n").to_pylist()
+    assert read == [
+        dt.datetime(2026, 1, 1, 23, 59, 59, 999999),
+        dt.datetime(1960, 1, 1, 23, 59, 59, 999999),
+        dt.datetime(2262, 4, 11, 23, 47, 16, 854775),
+        dt.datetime(1960, 1, 1),
+        None,
+    ]

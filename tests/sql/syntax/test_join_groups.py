@@ -36,17 +36,27 @@ def unnested(sql: str) -> str:
         "((a JOIN b ON a.x = b.x)) JOIN (c) ON b.x = c.x",
         "a JOIN (b CROSS JOIN c) ON a.x = b.x AND a.x = c.x",
         "a JOIN (b JOIN (c) ON b.x = c.x AND c > 3) ON a.x = b.x WHERE a > 2",
+        "a, (b JOIN c USING (x)) WHERE a.x = b.x",
+        "a, (b LEFT JOIN c ON b.b = c.c + 9) WHERE a.x = b.x",
+        "a, (b LEFT JOIN c ON b.b = c.c + 9) JOIN a AS d ON d.a = b.b WHERE a.x = b.x",
+        "a JOIN (b JOIN c USING (x)) ON a.x = b.x",
+        "a JOIN (b FULL JOIN c ON b.b = c.c + 9) ON a.x = c.x",
     ],
 )
 def test_the_rows_are_the_same(tables: duckdb.DuckDBPyConnection, joins: str) -> None:
-    sql = f"SELECT a, b, c FROM {joins}"
+    sql = f"SELECT a.a, b.b, c.c FROM {joins}"
     after = unnested(sql)
     assert "JOIN (" not in after
     assert sorted(tables.sql(after).fetchall(), key=str) == sorted(tables.sql(sql).fetchall(), key=str)
 
 
 @pytest.mark.parametrize(
-    "joins", ["a LEFT JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x", "a JOIN b ON a.x = b.x"]
+    "joins",
+    [
+        "a LEFT JOIN (b JOIN c ON b.x = c.x) ON a.x = b.x",
+        "a JOIN (b JOIN c USING (x)) ON a.x = b.x JOIN b AS d ON d.x = c.x",
+        "a JOIN b ON a.x = b.x",
+    ],
 )
 def test_outer_joins_and_plain_ones_stay(joins: str) -> None:
     sql = f"SELECT a FROM {joins}"

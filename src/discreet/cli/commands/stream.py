@@ -225,9 +225,21 @@ class _Rows:
 
 
 def _poll(stream: Stream, feed: Fed, last: dt.datetime | None, shown: _Shown) -> None:
-    """Read the table when periods have ended."""
+    """Read the table when periods have ended; one that cannot be read now is tried again, as its periods stay open."""
+    from discreet.cli.output import say
+    from discreet.errors import EngineError, SourceError
+
+    silent = False
     while True:
-        shown(stream.poll(feed.now() if last is None or feed.follow else last))
+        try:
+            shown(stream.poll(feed.now() if last is None or feed.follow else last))
+            silent = False
+        except (SourceError, EngineError) as error:
+            if not feed.follow:
+                raise
+            if not silent:
+                say(f"{error} The stream goes on when the table can be read.")
+            silent = True
         if not feed.follow or stream.closed == stream.spec.periods.count:
             return
         time.sleep(PAUSE)

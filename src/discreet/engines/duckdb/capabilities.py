@@ -12,6 +12,11 @@ from discreet.engines.schema import Type
 _TEXT = 'COLLATE "binary"'
 # TRY_CAST, for a time in seconds may lie beyond the range of microseconds.
 _DOUBLE, _MOMENT = "TRY_CAST({0} AS DOUBLE)", "TRY_CAST({0} AS TIMESTAMP)"
+# A cast rounds nanoseconds, the last one of a day to the next day; clocks and periods count whole microseconds.
+_NANOSECONDS = (
+    "(TRY_CAST({0} AS TIMESTAMP) - to_microseconds("
+    "CASE WHEN TRY_CAST(TRY_CAST({0} AS TIMESTAMP) AS TIMESTAMP_NS) <= {0} THEN 0 ELSE 1 END))"
+)
 
 TYPES: Mapping[str, Physical] = MappingProxyType({
     **signed(tinyint=8, smallint=16, integer=32, bigint=64), **unsigned(utinyint=8, usmallint=16, uinteger=32),
@@ -21,10 +26,11 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
     **listed(Type.TEXT, "enum json", f"TRY_CAST({{0}} AS VARCHAR) {_TEXT}"),
     **listed(Type.TEXT, "uuid", f"TRY_CAST({{0}} AS VARCHAR) {_TEXT}", stored=True),
     **listed(Type.TIMESTAMP, "timestamp"),
-    **listed(Type.TIMESTAMP, "timestamp_s timestamp_ms timestamp_ns", _MOMENT, stored=True),
+    **listed(Type.TIMESTAMP, "timestamp_s timestamp_ms", _MOMENT, stored=True),
+    **listed(Type.TIMESTAMP, "timestamp_ns", _NANOSECONDS, stored=True),
     "timestamp with time zone": Physical(Type.TIMESTAMP, read=_MOMENT, stored=True),
     # DuckDB has no way from it to microseconds but this.
-    **listed(Type.TIMESTAMP, "timestamptz_ns", "TRY_CAST(TRY_CAST({0} AS TIMESTAMP_NS) AS TIMESTAMP)"),
+    **listed(Type.TIMESTAMP, "timestamptz_ns", _NANOSECONDS.format("TRY_CAST({0} AS TIMESTAMP_NS)")),
     **opaque(
         blob="hex({0})", bit="CAST({0} AS VARCHAR)", time="extract(hour FROM {0})",
         interval="epoch({0})", list="len({0})", array="{0}[1]", struct="{0}.field", map="{0}['key']",

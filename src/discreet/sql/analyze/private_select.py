@@ -10,7 +10,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.key_paths import groups_by_key
 from discreet.sql.algebra.relation import Rows
-from discreet.sql.analyze.distinct_on import first_rows, on_of
+from discreet.sql.analyze.distinct_on import first_rows, on_of, shown
 from discreet.sql.analyze.from_clause import FromClause, all_of
 from discreet.sql.analyze.public_values import with_public_values
 from discreet.sql.analyze.row_scope import rows_of
@@ -70,7 +70,7 @@ class PrivateSelect:
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
         distinct = self.node.args.get("distinct")
         on = None if distinct is None else distinct.args.get("on")
-        if on is not None and any(self.from_clause.is_unit(one) for one in on_of(on)):
+        if on is not None and any(self.from_clause.is_unit(shown(self.node, one)) for one in on_of(on)):
             self.node = first_rows(self.node)
         self.node = written_out(self.node, _whole_columns(self.from_clause.rows), self.refuse)
         self._filter()
@@ -144,7 +144,9 @@ class PrivateSelect:
             if found is not None:
                 self.from_clause = found
                 continue
-            with_public_values(node, self.around, self.env)
+            holder = exp.paren(node, copy=False)
+            with_public_values(holder, self.around, self.env)
+            node = holder.this
             if any(isinstance(inner, exp.Query) for inner in with_queries(node)):
                 self.waiting.append(node)
             else:

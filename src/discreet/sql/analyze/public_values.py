@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
@@ -13,7 +14,8 @@ from discreet.errors import PostProcessingError
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
-from discreet.sql.syntax.nodes import with_queries
+from discreet.sql.analyze.subqueries.public_exists import membership
+from discreet.sql.syntax.nodes import any_of, with_queries
 from discreet.sql.syntax.weeks import count_mondays
 
 if TYPE_CHECKING:
@@ -110,16 +112,19 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
         QueryRefused: by `around`, a value cannot be known before a release, or there are too many.
     """
     for inner in with_queries(node):
-        if isinstance(inner, exp.In | exp.Subquery) and waits(inner, around, env):
+        if isinstance(inner, exp.In | exp.Subquery | exp.Exists) and waits(inner, around, env):
             continue  # it is released, or read beside the rows, or refused where it is read
-        if isinstance(inner, exp.In) and inner.args.get("query"):
-            table = _rows(inner.args["query"], around, env)
-            _see_dates(inner, table, around)
-            distinct = table.column(0).unique()
-            if len(distinct) > MOST_VALUES:
-                raise around.refuse(inner, f"This sub-query has {len(distinct):,} values; {MOST_VALUES:,} are allowed.",
-                                    "Join with the public table instead.")  # fmt: skip
-            values = distinct.to_pylist()
+        if isinstance(inner, exp.Exists):
+            made = membership(inner, around, env)
+            inner.replace(made)
+            with_public_values(made, around, env)
+        elif isinstance(inner, exp.In) and inner.args.get("query"):
+            table = _listed(inner, around, env)
+            if isinstance(inner.this.unnest(), exp.Tuple):
+                rows = list(zip(*(column.to_pylist() for column in table.itercolumns()), strict=True))
+                inner.replace(_one_of(inner.this.unnest().expressions, rows))
+                continue
+            values = table.column(0).to_pylist()
             inner.set("query", None)
             if not values:  # in none of no values is anything, not even NULL
                 inner.set("this", exp.Literal.number(1))
@@ -138,6 +143,43 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
                     inner, "This sub-query is a very large value.", "Make it a number or a text."
                 )
             inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
+
+
+def _listed(node: exp.In, around: Scopes, env: Env) -> pa.Table:
+    """The rows of the sub-query of IN, each once."""
+    table = _rows(node.args["query"], around, env)
+    _see_dates(node, table, around)
+    left = node.this.unnest()
+    width = len(left.expressions) if isinstance(left, exp.Tuple) else 1
+    if table.num_columns != width:
+        raise around.refuse(
+            node, "The two sides have a different number of values.", "Write as many on both sides."
+        )
+    names = [f"c{index}" for index in range(width)]  # the same name may stand there twice
+    table = table.rename_columns(names).group_by(names).aggregate([])
+    if len(table) > MOST_VALUES:
+        raise around.refuse(node, f"This sub-query has {len(table):,} values; {MOST_VALUES:,} are allowed.",
+                            "Join with the public table instead.")  # fmt: skip
+    return table
+
+
+def _one_of(left: Sequence[exp.Expr], rows: Collection[tuple[Any, ...]]) -> exp.Expr:
+    """Whether several values are one of these rows: NULL where that hangs on a NULL, unlike for rows that are written.
+
+    Rows are told apart by the value of which there are fewest first, so that the condition is short.
+    """
+    if len(left) == 1:
+        return exp.In(this=left[0].copy(), expressions=[exp.convert(value) for (value,) in rows])
+    fewest = min(range(len(left)), key=lambda at: len({row[at] for row in rows}))
+    rest = [one for at, one in enumerate(left) if at != fewest]
+    parts: dict[Any, list[tuple[Any, ...]]] = {}
+    for row in rows:
+        parts.setdefault(row[fewest], []).append(row[:fewest] + row[fewest + 1 :])
+    each = [
+        exp.and_(exp.EQ(this=left[fewest].copy(), expression=exp.convert(value)), _one_of(rest, others))
+        for value, others in parts.items()
+    ]
+    return exp.paren(any_of(each)) if each else exp.false()
 
 
 def _see_dates(node: exp.Expr, table: pa.Table, around: Scopes) -> None:

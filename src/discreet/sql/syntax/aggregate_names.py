@@ -44,6 +44,9 @@ def use_known_names(query: exp.Expr) -> None:
         made = _meant(node)
         if made is None:
             continue
+        kept = node.parent if isinstance(node.parent, exp.Filter) and isinstance(made, exp.Paren) else None
+        if kept is not None:
+            node, made = kept, _filtered(made, kept)
         place = next((n.meta for n in node.walk() if "start" in n.meta), None)
         if place is not None:
             made.meta.update(place)
@@ -60,7 +63,7 @@ def _meant(node: exp.Expr) -> exp.Expr | None:
         plain = isinstance(node.this, exp.Mode) and node.this.this is None and len(ordered) == 1
         return exp.Mode(this=ordered[0].this.copy()) if plain else None
     if isinstance(node, exp.Avg):
-        if not isinstance(node.this, exp.Distinct) or isinstance(node.parent, exp.Filter | exp.Window):
+        if not isinstance(node.this, exp.Distinct) or _windowed(node):
             return None
         return exp.paren(
             exp.Div(this=exp.Sum(this=node.this.copy()), expression=exp.Count(this=node.this.copy()))
@@ -77,15 +80,28 @@ def _meant(node: exp.Expr) -> exp.Expr | None:
         return exp.AnonymousAggFunc(this=name, expressions=[argument.copy() for argument in args])
     if name == "count_star" and not args:
         return exp.Count(this=exp.Star())
-    if name in WEIGHTED and len(args) == 2:
+    if name in WEIGHTED and len(args) == 2 and not (isinstance(node.parent, exp.Filter) and _windowed(node)):
         return _filled(_WEIGHTED, {"_x": args[0], "_w": args[1]})
     return None
 
 
 def _of_squares(node: exp.Expr) -> exp.Expr | None:
-    if isinstance(node.parent, exp.Filter | exp.Window) or not isinstance(node.expression, exp.Expr):
+    if _windowed(node) or not isinstance(node.expression, exp.Expr):
         return None
     return _filled(SQUARES[type(node)], {"_y": node.this, "_x": node.expression})
+
+
+def _windowed(node: exp.Expr) -> bool:
+    """Whether OVER stands behind an aggregate, or behind its FILTER."""
+    around = node.parent.parent if isinstance(node.parent, exp.Filter) else node.parent
+    return isinstance(around, exp.Window)
+
+
+def _filtered(made: exp.Expr, kept: exp.Filter) -> exp.Expr:
+    """A formula of aggregates, each over the rows that FILTER keeps."""
+    for aggregate in list(made.find_all(exp.AggFunc)):
+        aggregate.replace(exp.Filter(this=aggregate.copy(), expression=kept.expression.copy()))
+    return made
 
 
 def _filled(formula: str, parts: Mapping[str, exp.Expr]) -> exp.Expr:

@@ -11,8 +11,9 @@ TIED = "tied"
 def one_after_the_other(node: exp.Select) -> None:
     """Take the parentheses off joins in FROM, as far as no outer join hangs on them.
 
-    The first source may be a group of any joins, as joins are read from the left. A later group is of inner joins, and
-    is joined by one: then all conditions are tied together by AND, wherever they stand, and go into WHERE.
+    The first source may be a group of any joins, as joins are read from the left, and so may one behind a comma, and
+    the last one, if it is joined by an inner join. Another group is of inner joins, and is joined by one: then all
+    conditions are tied together by AND, wherever they stand, and go into WHERE.
 
     Example:
         >>> import sqlglot
@@ -31,16 +32,23 @@ def one_after_the_other(node: exp.Select) -> None:
         joins = list(inner.args.pop("joins", None) or []) + joins
         clause.set("this", inner)
     conditions: list[exp.Expr] = []
-    for join in [*joins, *(node.args.get("joins") or [])]:
+    every = [*joins, *(node.args.get("joins") or [])]
+    for join in every:
         inner = _group(join.this)
         own = [] if inner is None else list(inner.args.get("joins") or [])
         if inner is None or not all(map(_plain, [join, *own])):
             joins += [join] if join not in joins else []
+            if inner is not None and _plain(join) and (_bare(join) or join is every[-1]):
+                # A comma binds less than JOIN: FROM a, (b LEFT JOIN c …) is FROM a, b LEFT JOIN c ….
+                inner.set("joins", None)
+                place = joins.index(join)
+                joins[place : place + 1] = [exp.Join(this=inner), *own]
+                conditions += [join.args["on"]] if join.args.get("on") is not None else []
             continue
         inner.set("joins", None)
         place = joins.index(join) if join in joins else len(joins)
         conditions += [joined.args["on"] for joined in (join, *own) if joined.args.get("on") is not None]
-        comma = not any(join.args.get(key) for key in ("on", "kind")) and not join.meta.get(TIED)
+        comma = _bare(join)
         made = [exp.Join(this=source) for source in (inner, *(joined.this for joined in own))]
         for one in made[comma:]:
             one.meta[TIED] = True
@@ -60,6 +68,17 @@ def _group(source: exp.Expr) -> exp.Expr | None:
     if any(value for key, value in source.args.items() if key != "this"):
         return None
     return source.this if isinstance(source.this, exp.Table | exp.Subquery) else None
+
+
+def in_parentheses(source: exp.Expr) -> bool:
+    """Whether a source of FROM is a group of joins whose parentheses mean something."""
+    group = source.this if isinstance(source, exp.Subquery) else None
+    return isinstance(group, exp.Table) and bool(group.args.get("joins"))
+
+
+def _bare(join: exp.Join) -> bool:
+    """Whether a source stands behind a comma."""
+    return not any(join.args.get(key) for key in ("on", "kind")) and not join.meta.get(TIED)
 
 
 def _plain(join: exp.Join) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 
@@ -52,6 +54,14 @@ def with_queries(node: exp.Expr) -> list[exp.Expr]:
     for child in node.iter_expressions():
         out += [child] if isinstance(child, exp.Query) else with_queries(child)
     return out
+
+
+def any_of(conditions: Sequence[exp.Expr]) -> exp.Expr:
+    """Conditions tied by OR, so that many of them are not nested deeply."""
+    if len(conditions) < 3:
+        return exp.or_(*conditions)
+    half = len(conditions) // 2
+    return exp.or_(any_of(conditions[:half]), any_of(conditions[half:]))
 
 
 def has_aggregate(node: exp.Expr) -> bool:

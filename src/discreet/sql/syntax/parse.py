@@ -16,6 +16,7 @@ from discreet.engines.sandbox import for_strangers
 from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, named_windows, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
+from discreet.sql.syntax.nodes import has_window
 from discreet.sql.syntax.refusal import at, refuse
 from discreet.sql.syntax.rewrites import padded
 from discreet.sql.syntax.select_lists import name_apart
@@ -154,6 +155,9 @@ def _check(statement: exp.Query, text: str) -> str:
             if name not in ALLOWED_TABLE_FUNCTIONS:
                 raise refuse(node, text, f"The table function {name} is not allowed in a query.",
                              "Name a table of the session; the steward can add one to the policy.")  # fmt: skip
+        if isinstance(node, exp.Qualify) and not _has_windows(node.parent):
+            raise refuse(node, text, "QUALIFY without a window function is not SQL.",
+                         "Write the condition into HAVING, or into WHERE where nothing is aggregated.")  # fmt: skip
         if isinstance(node, exp.Group) and not any(node.args.values()):
             raise QueryRefused(
                 "Nothing stands after GROUP BY.", "Name a column there, or leave GROUP BY out."
@@ -169,6 +173,12 @@ def _check(statement: exp.Query, text: str) -> str:
         ):
             raise refuse(node, text, "A query can only read.", "Write a plain SELECT.")
     return canonical
+
+
+def _has_windows(select: exp.Expr | None) -> bool:
+    """Whether a SELECT has a window function in its list or in QUALIFY."""
+    assert isinstance(select, exp.Expr)
+    return any(map(has_window, [*select.expressions, select.args["qualify"]]))
 
 
 def _see_size(nodes: list[exp.Expr]) -> None:

@@ -82,7 +82,8 @@ def of_aggregate(node: exp.Expr) -> tuple[str, str] | None:
     if name in ("any_value", "first", "last", "arbitrary", "arg_max", "arg_min", "max_by", "min_by"):
         first = sql(node.this) if isinstance(node.this, exp.Expr) else x.partition(",")[0]
         return (f"{name} shows the value of one row.",
-                f"Add {first} to GROUP BY; or write MEDIAN({first}), of a number.")  # fmt: skip
+                f"Add {first} to GROUP BY, or write it alone where it is there, as in ROLLUP; or write "
+                f"MEDIAN({first}), of a number.")  # fmt: skip
     if name in ("list", "array_agg", "string_agg", "group_concat", "listagg"):
         return f"{name} shows the values of single rows.", f"Use COUNT({x}), or group by {x}."
     if name in UNSUPPORTED:

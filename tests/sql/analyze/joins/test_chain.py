@@ -48,3 +48,14 @@ def test_two_tables_that_wait_for_each_other_are_joined_in_the_end() -> None:
     sql = "SELECT COUNT(*) AS n FROM t, shops, towns WHERE shops.city = towns.city AND t.educ = 1"
     found = bench.answered(sql).values.column("n").to_pylist()
     assert len(found) == 1
+
+
+def test_a_public_table_waits_for_the_private_rows_that_it_is_tied_to() -> None:
+    # In front of the second private table each row would find all shops.
+    catalog = inside.catalog_of(bench.bench().session)
+    sql = "SELECT COUNT(*) AS n FROM {} WHERE t.id = s.id AND s.p = length(shops.shop) AND educ > 0"
+    orders = [", ".join(order) for order in permutations(["t", "s", "shops"])]
+    caps = {plan(sql.format(one), catalog, bench.EPSILON).releases[0].parts[0].cap for one in orders}
+    assert len(caps) == 1
+    first, *others = (bench.answered(sql.format(one)).values for one in orders)
+    assert all(one.equals(first) for one in others)

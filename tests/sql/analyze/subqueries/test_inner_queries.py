@@ -222,10 +222,3 @@ def test_a_list_with_null_is_unknown_where_it_is_so_in_duckdb(sql: str) -> None:
 ])  # fmt: skip
 def test_exists_may_join_tables(sql: str) -> None:
     assert difference(bench.answered(sql).values, bench.plain(sql), ()) == ""
-
-
-def test_exists_over_public_tables_is_written_as_in() -> None:
-    with pytest.raises(QueryRefused, match="public table"):
-        bench.answered(
-            "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT 1 FROM towns w, shops WHERE w.city = t.city)"
-        )

@@ -9,6 +9,7 @@ from discreet.sql.analyze.binding import list_forms
 from discreet.sql.analyze.binding.binder import Binder, Form
 from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.expressions.expression import Expression, Literal
+from discreet.sql.syntax.nodes import any_of
 
 
 def _between(binder: Binder, node: exp.Expr) -> Expression:
@@ -31,7 +32,7 @@ def _in(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.unknown(node.args.get("query") or node)
     if isinstance(node.this, exp.Tuple):
         each = [exp.EQ(this=node.this.copy(), expression=one.copy()) for one in node.expressions]
-        return binder.condition(exp.or_(*each))
+        return binder.condition(any_of(each))
     nodes = [node.this, *node.expressions]
     bound = binder.unify(node, binder.aligned(by_type([binder.bind(n) for n in nodes]), nodes))
     operand, values = bound[0], bound[1:]

@@ -17,7 +17,7 @@ from discreet.sql.analyze.joins.outer_joins import keeping
 from discreet.sql.analyze.joins.released import join_released
 from discreet.sql.analyze.joins.unnest import join_items, of_rows
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scope, Scopes, left_in_place
-from discreet.sql.syntax.join_groups import TIED
+from discreet.sql.syntax.join_groups import TIED, in_parentheses
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -55,6 +55,13 @@ class Sources:
     def from_clause(self) -> FromClause:
         """All sources, joined."""
         text, names = self.around.text, self.names
+        grouped = next((holder.this for holder in self.holders if in_parentheses(holder.this)), None)
+        if grouped is not None:
+            raise self.around.refuse(
+                grouped,
+                "Joins in parentheses are not read here, because an outer join or a later join hangs on them.",
+                "Write the joins one after the other, or (SELECT … FROM a JOIN b …) AS c in their place.",
+            )
         start = self.scopes[0]
         if len(self.holders) == 1:
             assert isinstance(start, PrivateScope)
@@ -167,9 +174,7 @@ class Sources:
             at = waiting.pop(0)
             scope, clause = self.scopes[at], clauses[at]
             if not isinstance(scope, PrivateScope):
-                movable = [
-                    w for w in waiting if clauses[w].comma and not isinstance(self.scopes[w], PrivateScope)
-                ]
+                movable = [w for w in waiting if clauses[w].comma]
                 alone = (
                     at + 1 == len(clauses) or clauses[at + 1].comma
                 )  # others are joined to this one as they say

@@ -108,6 +108,8 @@ def _of_the_same_unit(node: exp.Expr, from_clause: FromClause, around: Scopes, e
     if asked.outer and not (isinstance(source, PrivateScope) and other is None):
         return None
     if not isinstance(source, PrivateScope):
+        if not waits(asked.query, around, env):
+            return None  # it is a list of public values
         raise around.refuse(node, "EXISTS over a public table is not supported.",
                             f"Write x IN (SELECT x FROM {holder.alias_or_name}), or join the table.")  # fmt: skip
     if other is not None:
