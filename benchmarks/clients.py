@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -47,7 +47,7 @@ class Order:
     epsilon: str
     seconds: float
     mix: Sequence[int] = (2, 1, 1)
-    processors: Sequence[int] = ()
+    processors: Collection[int] = ()
 
 
 @dataclass
@@ -75,7 +75,7 @@ def ask(order: Order) -> Seen:
     """Let a crowd ask, in a process of its own."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.clients"],
-        input=json.dumps(asdict(order)), stdout=subprocess.PIPE, text=True, check=True,
+        input=json.dumps(asdict(order), default=sorted), stdout=subprocess.PIPE, text=True, check=True,
     )  # fmt: skip
     seen: dict[str, Any] = json.loads(done.stdout)
     return Seen(Counter(seen.pop("outcomes")), **seen)

@@ -7,7 +7,7 @@ import weakref
 from pathlib import Path
 
 from discreet.accounting.loss import Loss
-from discreet.ledger import Account, open_ledger
+from discreet.ledger import Account, Entry, open_ledger
 from discreet.release.charged import charged_in
 
 ANA, BEN = Account("analyst ana", Loss(9)), Account("analyst ben", Loss(9))
@@ -24,7 +24,12 @@ def test_charges_of_another_process_are_found_and_each_entry_is_read_once(tmp_pa
         assert known.has(ours, BEN.name, "q2")
         reads: list[int] = []
         since = ours.since
-        ours.since = lambda number: reads.append(number) or since(number)  # type: ignore[method-assign, func-returns-value]
+
+        def counting(number: int) -> list[Entry]:
+            reads.append(number)
+            return since(number)
+
+        ours.since = counting  # type: ignore[method-assign]
         assert not known.has(ours, BEN.name, "q3")
         assert reads == [3]
         assert known is charged_in(ours)
