@@ -13,8 +13,8 @@ from discreet.accounting.loss import at_most
 from discreet.errors import BudgetExceeded, PolicyError, QueryRefused
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
 from discreet.ledger.admission import priced
+from discreet.ledger.charged import charged_in
 from discreet.ledger.terms import Terms
-from discreet.release.charged import charged_in
 from discreet.release.guarantee import Guarantee, cannot_reprice
 
 if TYPE_CHECKING:

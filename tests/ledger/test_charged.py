@@ -8,7 +8,7 @@ from pathlib import Path
 
 from discreet.accounting.loss import Loss
 from discreet.ledger import Account, Entry, open_ledger
-from discreet.release.charged import charged_in
+from discreet.ledger.charged import charged_in
 
 ANA, BEN = Account("analyst ana", Loss(9)), Account("analyst ben", Loss(9))
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
-    from discreet.ledger import Ledger
+    from discreet.ledger.ledger import Ledger
 
 
 class Charged:
