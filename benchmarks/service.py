@@ -1,6 +1,9 @@
 """The service under load: 64 analysts who ask, preview and ask again at once, over HTTP, on a ledger of each kind.
 
-Half of the requests are new questions, each charged durably; a quarter are previews, a quarter the same again.
+Half of the requests are new questions, each charged durably; a quarter are previews, a quarter the same again. So each
+charged question comes with half a preview and half a replay, whose own costs have lines too. The servers have two
+processors for themselves where there are four, and the clients, one cheap process of raw sockets, have the others; the
+processor time is that of the servers alone.
 Answers come in slots, of which the shortest is set to 10 ms here: with the usual quarter of a second, the 72 questions
 that the service takes at once are at most 288 a second. DISCREET_SERVICE_SECONDS sets how long each load lasts; 300 is
 the deep one. The reference is the processor time of the same question asked of a session in this process.
@@ -8,18 +11,19 @@ the deep one. The reference is the processor time of the same question asked of 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import statistics
 import tempfile
 import time
 import warnings
-from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack
 from pathlib import Path
 
 import discreet as dp
-from benchmarks.crowd import EPSILON, NAME, QUERY, gathered
+from benchmarks.clients import Order, Seen, ask
+from benchmarks.crowd import AT, EPSILON, NAME, QUERY, Crowd, gathered
 from benchmarks.line import Line
 from discreet.server.service import Settings
 from discreet.server.start import open_service
@@ -27,6 +31,15 @@ from discreet.server.start import open_service
 SECONDS = float(os.environ.get("DISCREET_SERVICE_SECONDS", "20"))
 CLIENTS = 64
 KINDS = {"ask": "a question", "preview": "a preview", "again": "the same again"}
+MIXED, ALONE, LOOKS, MOSTLY_AGAIN = (2, 1, 1), (1, 0, 0), (0, 1, 0), (1, 0, 12)
+"""Questions, previews and replays of a load, in parts."""
+LOOKING = 32
+"""Clients of a load of previews, of which the service takes 40 at once."""
+SERVING: frozenset[int] = (
+    frozenset(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else frozenset()
+)
+SERVED: frozenset[int] = frozenset(sorted(SERVING)[:2]) if len(SERVING) >= 4 else SERVING
+"""The processors of this machine, and those of the servers."""
 MOST = 4
 """A charged question, with its share of the others, costs at most so many times its processor time in a session."""
 
@@ -44,40 +57,81 @@ def _loaded(kind: str, servers: int, ledger: str) -> Iterator[Line]:
         folder = Path(
             stack.enter_context(tempfile.TemporaryDirectory(dir=os.environ.get("DISCREET_LEDGERS")))
         )
-        crowd = gathered(
-            stack,
-            folder,
-            ledger,
-            servers=servers,
-            analysts=CLIENTS,
-            budget="1000000",
-            each="100000",
-            slot="0.01",
-        )
-        before = sum(server.processor_time() for server in crowd.servers)
-        crowd.ask(SECONDS)
-        busy = sum(server.processor_time() for server in crowd.servers) - before
+        with _on(SERVED):
+            crowd = gathered(
+                stack,
+                folder,
+                ledger,
+                servers=servers,
+                analysts=CLIENTS,
+                budget="1000000",
+                each="100000",
+                slot="0.01",
+            )
+        seen, busy = _asked(crowd, MIXED, SECONDS)
+        parts = [
+            _asked(crowd, mix, SECONDS / 4, at) for at, mix in enumerate((ALONE, LOOKS, MOSTLY_AGAIN), 1)
+        ]
         service = open_service([crowd.policy], Settings(), ledger)
         entries = service.datasets[NAME].session.ledger.entries()
         service.close()
         alone = _alone(crowd.policy)
-    outcomes: Counter[str] = sum((one.outcomes for one in crowd.analysts), Counter())
-    charged = sum(entry.kind == "charge" for entry in entries)
-    seconds = {kind: sorted(t for one in crowd.analysts for t in one.seconds[kind]) for kind in KINDS}
+    outcomes, charged = seen.outcomes, len(seen.seconds["ask"])
     every = sum(outcomes.values())
-    odd = every - outcomes["200"]
-    yield _told(f"{name}: charged questions a second", charged / SECONDS)
-    yield _told(f"{name}: requests a second", every / SECONDS)
+    odd = every - outcomes["200"] + seen.different
+    paid = sum(entry.kind == "charge" for entry in entries)
+    answered = sum(len(one.seconds["ask"]) for one, _ in [(seen, busy), *parts])
+    yield _told(f"{name}: charged questions a second", charged / seen.lasted)
+    yield _told(f"{name}: requests a second", every / seen.lasted)
     for kind, words in KINDS.items():
-        yield _told(f"{name}: {words}, median", statistics.median(seconds[kind]))
-        yield _told(f"{name}: {words}, 99 of 100", seconds[kind][int(len(seconds[kind]) * 0.99)])
-    yield _told(f"{name}: processors at work", busy / SECONDS)
+        seconds = sorted(seen.seconds[kind])
+        yield _told(f"{name}: {words}, median", statistics.median(seconds))
+        yield _told(f"{name}: {words}, 99 of 100", seconds[int(len(seconds) * 0.99)])
+    yield _told(f"{name}: processors at work", busy / seen.lasted)
+    yield _told(f"{name}: processors of the clients", seen.processor / seen.lasted)
+    for kind, cost in _costs(parts).items():
+        yield _told(f"{name}: processor time of {KINDS[kind]} by itself", cost)
+    yield Line(f"{name}: questions answered and not charged", max(0, answered - paid), "none", 0, 0, "none",
+               answered <= paid)  # fmt: skip
     each = busy / charged
     yield Line(f"{name}: processor time of a charged question", each, "in a session", alone, each / alone,
                f"at most {MOST} times", each <= MOST * alone)  # fmt: skip
     for kind in sorted(outcomes.keys() - {"200"}):
         yield _told(f"{name}: requests that ended in {kind}", outcomes[kind])
     yield Line(f"{name}: requests that failed", odd, "none", 0, 0, "none", not odd)
+
+
+def _asked(crowd: Crowd, mix: tuple[int, int, int], seconds: float, at: int = 0) -> tuple[Seen, float]:
+    """What the clients saw, and the seconds of the processor that the servers took; `at` makes other questions."""
+    tokens = [one.token for one in crowd.analysts][: LOOKING if mix == LOOKS else None]
+    order = Order(
+        tokens, [server.port for server in crowd.servers], AT, QUERY.replace("{}", f"{{}}{at}"), EPSILON, seconds, mix,
+        SERVING - SERVED if SERVED < SERVING else SERVING,
+    )  # fmt: skip
+    before = sum(server.processor_time() for server in crowd.servers)
+    seen = ask(order)
+    return seen, sum(server.processor_time() for server in crowd.servers) - before
+
+
+def _costs(parts: Sequence[tuple[Seen, float]]) -> dict[str, float]:
+    """Seconds of the processor by kind, from loads of questions, of previews, and mostly of replays."""
+    (alone, asking), (looks, looking), (mostly, rest) = parts
+    question = asking / len(alone.seconds["ask"])
+    preview = looking / len(looks.seconds["preview"])
+    rest -= question * len(mostly.seconds["ask"]) + preview * len(mostly.seconds["preview"])
+    return {"ask": question, "preview": preview, "again": rest / len(mostly.seconds["again"])}
+
+
+@contextlib.contextmanager
+def _on(processors: Set[int]) -> Iterator[None]:
+    """Begin processes on some processors."""
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        if hasattr(os, "sched_setaffinity"):
+            os.sched_setaffinity(0, SERVING)
 
 
 def _alone(policy: Path) -> float:

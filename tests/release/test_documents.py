@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from pyarrow import csv, parquet
 
 from discreet.errors import InvalidParameter
 from discreet.release.answer import Release
-from discreet.release.documents import FORMS, arrow_bytes, from_arrow
+from discreet.release.documents import FORMS, Told, arrow_bytes, dump, from_arrow
 from discreet.session.budget import BudgetState
 
 VALUES = pa.table({"n": pa.array([3, None], pa.int64()), "n_low": ["=1", "b"], "x": [1.5, float("inf")]})
@@ -48,6 +49,24 @@ def test_every_form_has_the_same_columns_and_rows() -> None:
     assert said["rows"][1]["x"] is None  # JSON has no infinity
     assert said["budget"] == {"epsilon": "2", "spent": "1/3", "left": "5/3"}
     assert b"'=1" in forms["csv"]  # a spreadsheet runs nothing
+
+
+@pytest.mark.parametrize("question", ["SELECT n", 'SELECT \'"replayed": false, \' AS "replayed": \u202e'])
+@pytest.mark.parametrize("replayed", [True, False])
+def test_a_text_that_is_kept_says_the_same_as_the_answer(question: str, replayed: bool) -> None:
+    release = replace(RELEASE, question=question, replayed=replayed)
+    for kept in (release, replace(release, replayed=not replayed)):
+        assert Told.of(kept).text(replayed, BUDGET).encode() == FORMS["json"][1](release, BUDGET)
+
+
+@pytest.mark.parametrize("rows", [3, 1001])
+def test_few_rows_and_many_are_written_alike(rows: int) -> None:
+    document = {"question": "\u202e", "rows": [{"n": n, "day": dt.date(2026, 1, 2)} for n in range(rows)]}
+    said = dump(document, None)
+    assert "\u202e" not in said
+    assert json.loads(said) == {**document, "rows": [{"n": n, "day": "2026-01-02"} for n in range(rows)]}
+    with pytest.raises(ValueError, match="JSON compliant"):
+        dump({"rows": [{"n": float("nan")}] * rows}, None)
 
 
 @pytest.mark.parametrize("data", [b"", b"\x80\x04.", arrow_bytes(RELEASE)[:200]])

@@ -13,6 +13,7 @@ from discreet.accounting.loss import at_most
 from discreet.errors import BudgetExceeded, PolicyError, QueryRefused
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
 from discreet.ledger.admission import priced
+from discreet.ledger.charged import charged_in
 from discreet.ledger.terms import Terms
 from discreet.release.guarantee import Guarantee, cannot_reprice
 
@@ -214,9 +215,7 @@ class AnalystAccount(DataAccount):
         self.own = DataAccount(ledger, own, guarantee, who=who)
         self._terms = self.own._terms = terms
         self._accounts = [account, own]
-        self._had: set[str] = set()
-        self._read = 0  # the entry up to which the ledger was read for them
-        self._catch_up()
+        self._charged = charged_in(ledger)
 
     def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge a question to both accounts; see `DataAccount.charge`."""
@@ -224,14 +223,12 @@ class AnalystAccount(DataAccount):
             receipt = super().charge(question, event, kept, words)
         except BudgetExceeded as error:
             raise self._of_their_own(error, event) from None
-        self._had.add(question)
+        self._charged.add(self.own._account.name, question)
         return receipt
 
     def owes(self, question: str) -> bool:
         """Whether the analyst was never charged for this question, by this process or another one."""
-        if question not in self._had:
-            self._catch_up()
-        return question not in self._had
+        return not self._charged.has(self._ledger, self.own._account.name, question)
 
     def left(self, extra: Loss | Event | None = None) -> Fraction:
         """The epsilon left in both accounts; see `DataAccount.left`."""
@@ -261,18 +258,10 @@ class AnalystAccount(DataAccount):
             said.add_note(note)
         return said
 
-    def _catch_up(self) -> None:
-        """Read the charges that came since, each once: an old ledger is long."""
-        while page := self._ledger.since(self._read):
-            for entry in page:
-                if entry.kind == "charge" and self.own._is_mine(entry):
-                    self._had.add(entry.question)
-                self._read = entry.number  # behind the one before it, which another thread may ask for
-
     def receive(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
         """Charge the analyst alone, for an answer that another one had bought."""
         receipt = self.own.charge(question, event, kept, words)
-        self._had.add(question)
+        self._charged.add(self.own._account.name, question)
         return receipt
 
     def _reprice(self, last: Entry | None) -> None:

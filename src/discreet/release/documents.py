@@ -99,7 +99,7 @@ class Told:
 
         Args:
             replayed: whether it is given again.
-            budget: as it is now.
+            budget: the present one.
         """
         said = "true" if replayed else "false"
         return f'{self.head}"{REPLAYED}": {said}, {self.tail}, "budget": {dump(state(budget), None)}}}'

@@ -18,10 +18,12 @@ from pyarrow import parquet
 from discreet.errors import EngineError
 from discreet.release.documents import from_arrow
 from discreet.server.api import analyst
+from discreet.server.records.sent import Sent
 from discreet.session.queries import Queries
 from tests.server.conftest import COUNT, Answer, Running, run
 
 HOSPITAL = "/api/v1/datasets/hospital"
+OLDER = "SELECT county, COUNT(*) AS n FROM visits WHERE age > {} GROUP BY county"
 
 
 @pytest.fixture(scope="module")
@@ -250,3 +252,58 @@ def test_no_request_waits_for_a_thread_before_its_work(monkeypatch: pytest.Monke
     (first, *_) = route.dependant.dependencies  # type: ignore[attr-defined]
     monkeypatch.setattr(first, "call", len)  # the planted fault
     assert waiting() == {"len"}
+
+
+def test_an_answer_is_given_again_from_its_text_as_from_the_ledger(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = {"query": OLDER.format(41), "epsilon": "0.0625"}
+    first = ask(running, "ana", question).json
+    before = spent(running, "ana")
+    with monkeypatch.context() as patched:
+        patched.setattr(Queries, "planned", None)  # whoever plans it fails
+        again = ask(running, "ana", question).json
+        assert ask(running, "ana", {**question, "confidence": 0.9}).status == 500
+    monkeypatch.setattr(running.service, "sent", Sent())
+    from_ledger = ask(running, "ana", question).json
+    assert again == {**first, "replayed": True, "budget": again["budget"]}
+    assert again == from_ledger
+    assert spent(running, "ana") == before
+
+
+def test_a_text_is_for_who_paid_and_for_as_long_as_they_may_ask(running: Running) -> None:
+    question = {"query": OLDER.format(42), "epsilon": "0.0625"}
+    running.person("owner", epsilon=1)
+    token = running.tokens["owner"]
+    assert ask(running, "owner", question).status == ask(running, "owner", question).status == 200
+    before = spent(running, "ana")
+    assert ask(running, "ana", question).status == 200
+    # Shown to another analyst, it has its price.
+    assert spent(running, "ana")[0] - before[0] == Fraction(1, 16)
+    running.service.people.withdraw("test", "owner", "hospital")
+    assert ask(running, "owner", question).status == 404
+    running.service.people.grant("test", "owner", "hospital", 1)
+    assert ask(running, "owner", question).status == 200
+    running.service.people.revoke("test", token.split("_")[1])
+    assert ask(running, "owner", question).status == 401
+
+
+def test_a_text_about_earlier_data_is_given_to_nobody(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    question = {"query": OLDER.format(43), "epsilon": "0.0625"}
+    assert ask(running, "ana", question).status == 200
+    before = spent(running, "ana")
+    monkeypatch.setattr(Queries, "versions", lambda _: ("visits of tomorrow",))
+    assert not ask(running, "ana", question).json["replayed"]
+    assert spent(running, "ana")[0] - before[0] == Fraction(1, 16)
+
+
+def test_a_text_that_anybody_finds_would_be_seen(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    question = {"query": OLDER.format(44), "epsilon": "0.0625"}
+    assert ask(running, "ana", question).status == 200
+    find = Sent.find
+    monkeypatch.setattr(Sent, "find", lambda self, dataset, asked, _: find(self, dataset, asked, "ana"))
+    before = spent(running, "ben")
+    assert ask(running, "ben", question).status == 200
+    assert spent(running, "ben") == before  # where `find` is right, ben pays

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +12,10 @@ import pytest
 
 import discreet as dp
 from discreet.errors import InvalidParameter
+from discreet.sql.inspect import preview
+from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.measures.measure import Measure
+from discreet.sql.plan.plan import QueryPlan
 
 ROWS = 1000
 QUESTIONS = {
@@ -67,3 +72,27 @@ def test_an_error_that_no_epsilon_gives_is_told_with_the_rows_that_were_reckoned
         for within in ({"m": 20}, {"m": "1e-9"}):
             with pytest.raises(InvalidParameter, match=r"No epsilon gives .* 1,000 rows .*--group-rows"):
                 session.preview("SELECT MEDIAN(pay) AS m FROM data", within=within)
+
+
+def test_a_preview_is_worked_out_once_and_tells_the_present_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    worked: list[int] = []
+    errors = preview.expected_errors
+
+    def counted(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, rows: int) -> object:
+        worked.append(rows)
+        return errors(plan, public, level, rows)
+
+    monkeypatch.setattr(preview, "expected_errors", counted)
+    query = "SELECT AVG(x) AS v FROM data"
+    with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", bounds={"x": (0, 9)}, budget=1) as session:
+        first = session.preview(query, epsilon="0.25")
+        session.sql("SELECT COUNT(*) AS n FROM data", epsilon="0.5")
+        again = session.preview(query, epsilon="0.25")
+        assert worked == [1000]
+        assert again == replace(first, available=Fraction(1, 2), left=Fraction(1, 4))
+        others = [
+            session.preview(query, epsilon="0.25", **more)
+            for more in ({"confidence": 0.5}, {"group_rows": 9})
+        ]
+        assert worked == [1000, 1000, 9]
+        assert len({each.errors["v"] for each in [first, *others]}) == 3

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 LARGEST = Fraction(10**6)
 SMALLEST = Fraction(1, 10**9)
+MOST_LOOKS = 16
+"""How many previews of a plan are kept: each for another confidence or size of groups."""
 
 
 @dataclass(frozen=True)
@@ -161,10 +163,12 @@ def preview_of(
         cost: the amount by which the budget would shrink.
         available: the rest of the budget before.
     """
-    key = "preview", level, group_rows
-    found = plan.memo.get(key)
+    known: dict[tuple[Level, int], Preview] = plan.memo.setdefault("previews", {})
+    found = known.get((level, group_rows))
     if found is None:
-        found = plan.memo[key] = _foreseen(plan, public, level, group_rows)
+        if len(known) >= MOST_LOOKS:
+            known.clear()
+        found = known[level, group_rows] = _foreseen(plan, public, level, group_rows)
     left = max(Fraction(0), available - cost)
     return replace(found, left=left, cost=cost, available=available)
 

@@ -7,6 +7,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from types import MappingProxyType
 
 from discreet.engines.schema import Type
@@ -58,12 +59,19 @@ def frozen_version() -> Callable[[], str]:
 
 def file_version(paths: Sequence[str]) -> str:
     """Hash the place, size, time of change and inode of files; a file that is missing counts as such."""
-    digest = hashlib.sha256()
+    states = []
     for path in paths:
         try:
             stat = os.stat(path)
-            state = (path, stat.st_size, stat.st_mtime_ns, stat.st_ino)
+            states.append((path, stat.st_size, stat.st_mtime_ns, stat.st_ino))
         except OSError:
-            state = (path, -1, -1, -1)
+            states.append((path, -1, -1, -1))
+    return _digest(tuple(states))
+
+
+@lru_cache(64)
+def _digest(states: tuple[tuple[str, int, int, int], ...]) -> str:
+    digest = hashlib.sha256()
+    for state in states:
         digest.update(repr(state).encode())
     return digest.hexdigest()
