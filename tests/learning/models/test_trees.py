@@ -68,7 +68,8 @@ def test_trees_that_chance_drew_have_thresholds_inside_their_nodes() -> None:
     """Of each feature at most four thresholds follow each other, near the middle of 16, 8 and 4 parts or so."""
     trees = _public(2, 3)
     assert trees.shape == (256, 7)
-    assert trees.min() >= 0 and trees.max() < 2 * CUTS
+    assert trees.min() >= 0
+    assert trees.max() < 2 * CUTS
     assert set((trees[:, 0] % CUTS).tolist()) <= set(range(5, 10))
 
 
