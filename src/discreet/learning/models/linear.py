@@ -258,8 +258,8 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Raises (by `fit`): as for `LinearRegression`.
 
-    Privacy: epsilon, pure, for replacing one row: `discreet.learning.centred`. Source: Dwork, Talwar, Thakurta and Zhang
-    2014, with Laplace noise or noise in a cube (Hardt and Talwar 2010).
+    Privacy: epsilon, pure, for replacing one row: `discreet.learning.centred`. Source: Dwork, Talwar, Thakurta and
+    Zhang 2014, with Laplace noise or noise in a cube (Hardt and Talwar 2010).
 
     Example:
         >>> import numpy as np
