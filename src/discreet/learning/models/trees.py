@@ -9,7 +9,7 @@ moves these counts by at most 2 in L1 (`LaplaceVector`). Levels and leaves compo
 also an empty one, so that the shape of a tree is public: its depth depends on epsilon and the number of rows alone.
 
 Where people are few, a whole tree is chosen at once, among many whose splits chance drew without the data: features
-evenly, thresholds near the middle of what is left of the bounds. The score of a tree is how many rows are right when
+evenly, thresholds near the middle of the rest of the bounds. The score of a tree is how many rows are right when
 each leaf names its most frequent class; replacing a row moves all scores by at most 1, by permute-and-flip again. Each
 leaf then names a class, by permute-and-flip on its counts: leaves are alternatives, as the nodes of a level are. FEW
 and the number of trees and levels were chosen on invented blobs and clusters (`make_blobs`, `make_classification`).
@@ -54,7 +54,7 @@ DRAWN_DEPTH: Final = 3
 WHOLE_TREE: Final = Fraction(1, 2)
 """The share of epsilon of the choice of such a tree."""
 ASIDE: Final = 0.1
-"""Its thresholds are so far from the middle at most, in parts of what is left of the bounds."""
+"""Its thresholds are so far from the middle at most, in parts of the rest of the bounds."""
 LEAVES: Final = Fraction(3, 10)
 """The share of epsilon of the leaves."""
 
