@@ -22,8 +22,7 @@ Their sum is rounded up at every step, and so lies above the whole by some last 
 def main(file: str, algorithm: str, rho: float, out: str) -> None:
     """Make one table and write it."""
     dp.enable_features("contrib")
-    of_mst = sys.modules[dp.mbi.MST.__module__]
-    of_mst.prior = lambda part: part * LESS
+    setattr(sys.modules[dp.mbi.MST.__module__], "prior", lambda part: part * LESS)  # noqa: B010
     with np.load(file) as given:
         rows, sizes = given["rows"], given["sizes"].tolist()
     names = [f"c{at}" for at in range(len(sizes))]

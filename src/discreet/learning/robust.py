@@ -78,9 +78,7 @@ def heights(rows: Integers, pairs: Integers) -> Integers:
     return np.minimum((found + 1) / 2 * LEAVES, LEAVES - 1).astype(np.int64)
 
 
-def median_line(
-    rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str
-) -> tuple[float, float]:
+def median_line(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> tuple[float, float]:
     """Slope and intercept of the line through rows on the grid (n, 2), the target last, charged.
 
     Raises:

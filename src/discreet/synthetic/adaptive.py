@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
-FIRST: Final = Fraction(15, 100)
+FIRST: Final = Fraction(3, 10)
 """The share of the loss for all single columns together."""
 CHOICE: Final = Fraction(1, 10)
 """The share of a round for its choice."""

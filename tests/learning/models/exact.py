@@ -37,7 +37,13 @@ class Transcript:
 def moved(monkeypatch: pytest.MonkeyPatch, fit: Callable[[int], Any]) -> dict[str, float]:
     """By use, how far its exact values move from `fit(0)` to `fit(1)`, as parts of its sensitivity."""
     transcripts: list[Transcript] = []
-    monkeypatch.setattr(trees, "_public", lambda width, depth: np.arange(9 * (2**depth - 1)).reshape(9, -1) * 7 % (15 * width))
+    monkeypatch.setattr(
+        trees,
+        "_public",
+        lambda width, depth: (
+            np.arange(trees._many(depth) * (2**depth - 1)).reshape(-1, 2**depth - 1) * 7 % (15 * width)
+        ),
+    )
     for side in range(2):
         transcripts.append(Transcript(transcripts[0] if side else None))
         monkeypatch.setattr(gate, "release", transcripts[side].release)

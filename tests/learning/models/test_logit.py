@@ -45,7 +45,8 @@ def test_it_is_one_charge_and_few_rows_have_no_step() -> None:
     assert budget.state.spent == 2
     with pytest.raises(BudgetExceeded):
         model.fit(x, y)
-    assert logit.steps_for(2, 2000, 3) and not logit.steps_for(2, 200, 3)
+    assert logit.steps_for(2, 2000, 3)
+    assert not logit.steps_for(2, 200, 3)
 
 
 def neighbours_of_a_step() -> Any:

@@ -43,6 +43,13 @@ def test_without_many_people_the_splits_are_public_and_leaves_are_named() -> Non
 def test_depth_is_of_public_numbers() -> None:
     assert [depth_for(one, 1000, 2, 6) for one in (0.01, 0.1, 0.5, 1, 1000)] == [0, 0, 4, 5, 6]
     assert [drawn_depth(one, 1000, 2, most) for one, most in ((0.01, 6), (0.1, 6), (0.1, 1))] == [2, 3, 1]
+    assert [drawn_depth(one, 1000, 10, 6) for one in (0.1, 0.3)] == [4, 3]
+
+
+def test_of_many_classes_and_few_rows_one_tree_names_all_leaves() -> None:
+    made = DecisionTreeClassifier(1, bounds=(0, 16), classes=range(9)).fit(ROWS[:30], LABELS[:30])
+    assert made.depth_ == 4
+    assert made.leaf_proba_.shape == (16, 9)
 
 
 def test_scores_count_the_rows_that_are_right() -> None:
@@ -68,7 +75,8 @@ def test_trees_that_chance_drew_have_thresholds_inside_their_nodes() -> None:
     """Of each feature at most four thresholds follow each other, near the middle of 16, 8 and 4 parts or so."""
     trees = _public(2, 3)
     assert trees.shape == (256, 7)
-    assert trees.min() >= 0 and trees.max() < 2 * CUTS
+    assert trees.min() >= 0
+    assert trees.max() < 2 * CUTS
     assert set((trees[:, 0] % CUTS).tolist()) <= set(range(5, 10))
 
 

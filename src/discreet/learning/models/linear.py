@@ -199,7 +199,10 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.bounds_ = wide(self.bounds, features.shape[1])
         target = np.where(places_of(y, self.classes, len(features)) == 1, 1.0, -1.0)
         rows = scaled(_beside(features, target), [*self.bounds_, (-1, 1)])
-        budget, words = budget_of(self.budget, self.epsilon), f"logistic regression on {features.shape[1]} features"
+        budget, words = (
+            budget_of(self.budget, self.epsilon),
+            f"logistic regression on {features.shape[1]} features",
+        )
         return self._take(logit_line(rows, epsilon_of(self.epsilon), budget, words, _ridge(self)))
 
     def see_parameters(self) -> None:
@@ -255,8 +258,8 @@ class PCA(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Raises (by `fit`): as for `LinearRegression`.
 
-    Privacy: epsilon, pure, for replacing one row: `discreet.learning.centred`. Source: Dwork, Talwar, Thakurta and Zhang
-    2014, with Laplace noise or noise in a cube (Hardt and Talwar 2010).
+    Privacy: epsilon, pure, for replacing one row: `discreet.learning.centred`. Source: Dwork, Talwar, Thakurta and
+    Zhang 2014, with Laplace noise or noise in a cube (Hardt and Talwar 2010).
 
     Example:
         >>> import numpy as np

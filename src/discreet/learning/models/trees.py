@@ -9,7 +9,7 @@ moves these counts by at most 2 in L1 (`LaplaceVector`). Levels and leaves compo
 also an empty one, so that the shape of a tree is public: its depth depends on epsilon and the number of rows alone.
 
 Where people are few, a whole tree is chosen at once, among many whose splits chance drew without the data: features
-evenly, thresholds near the middle of what is left of the bounds. The score of a tree is how many rows are right when
+evenly, thresholds near the middle of the rest of the bounds. The score of a tree is how many rows are right when
 each leaf names its most frequent class; replacing a row moves all scores by at most 1, by permute-and-flip again. Each
 leaf then names a class, by permute-and-flip on its counts: leaves are alternatives, as the nodes of a level are. FEW
 and the number of trees and levels were chosen on invented blobs and clusters (`make_blobs`, `make_classification`).
@@ -46,13 +46,15 @@ MOST_DEPTH: Final = 10
 FEW: Final = 150
 """Of fewer rows for each class, times epsilon, a whole tree is chosen among those that chance drew."""
 FEWEST: Final = 25
-"""Of fewer still, the tree has a level less."""
+"""Of fewer still, the tree has a level less; or is the only one, with LONE levels, if classes are more than its leaves:
+all of epsilon names the leaves then."""
+LONE: Final = 4
 DRAWN_DEPTH: Final = 3
 """Levels of a tree that chance drew."""
 WHOLE_TREE: Final = Fraction(1, 2)
 """The share of epsilon of the choice of such a tree."""
 ASIDE: Final = 0.1
-"""Its thresholds are so far from the middle at most, in parts of what is left of the bounds."""
+"""Its thresholds are so far from the middle at most, in parts of the rest of the bounds."""
 LEAVES: Final = Fraction(3, 10)
 """The share of epsilon of the leaves."""
 
@@ -65,7 +67,9 @@ def depth_for(epsilon: float, rows: int, classes: int, most: int) -> int:
 
 def drawn_depth(epsilon: float, rows: int, classes: int, most: int) -> int:
     """How many levels a tree that chance drew has, from public numbers alone."""
-    return min(DRAWN_DEPTH - (epsilon * max(rows, 1) / classes < FEWEST), most)
+    if epsilon * max(rows, 1) / classes >= FEWEST:
+        return min(DRAWN_DEPTH, most)
+    return min(LONE if classes > 2 ** (DRAWN_DEPTH - 1) else DRAWN_DEPTH - 1, most)
 
 
 def bins_of(rows: Integers) -> Integers:
@@ -184,9 +188,12 @@ def _uses(
 ) -> dict[str, Use]:
     """The mechanisms of a tree whose splits are chosen, or are public."""
     if not chosen:
-        label = PermuteAndFlip(loss * (1 - WHOLE_TREE))
+        whole = WHOLE_TREE if _many(depth) > 1 else Fraction(0)
+        label = PermuteAndFlip(loss * (1 - whole))
         leaves = {f"leaf {leaf}": Use(label, neighbours, classes, "leaves") for leaf in range(2**depth)}
-        return {"tree": Use(PermuteAndFlip(loss * WHOLE_TREE), neighbours, _many(depth))} | leaves
+        if not whole:
+            return leaves
+        return {"tree": Use(PermuteAndFlip(loss * whole), neighbours, _many(depth))} | leaves
     choice = PermuteAndFlip(loss * (1 - LEAVES) / depth)
     uses = {
         f"{level} {node}": Use(choice, neighbours, splits, f"level {level}")
@@ -199,7 +206,7 @@ def _uses(
 
 def _many(depth: int) -> int:
     """How many trees chance draws."""
-    return int(4 ** (depth + 1))
+    return int(4 ** (depth + 1)) if depth <= DRAWN_DEPTH else 1
 
 
 def _public(width: int, depth: int) -> Integers:
@@ -244,7 +251,8 @@ def _grown(
     """The splits of all nodes, level by level, and the noisy counts of the leaves: int64 (leaves, classes)."""
     if public is not None:
         tables = [_counted(bins, places, one, depth, classes) for one in public]
-        at = int(draw("tree", np.array([cells.max(axis=1).sum() for cells in tables])))
+        right_of = np.array([cells.max(axis=1).sum() for cells in tables])
+        at = int(draw("tree", right_of)) if len(public) > 1 else 0
         named = [int(draw(f"leaf {leaf}", row)) for leaf, row in enumerate(tables[at])]
         return [public[at], np.eye(classes, dtype=np.int64)[named]]
     taken: list[int] = []
