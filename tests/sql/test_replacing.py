@@ -55,10 +55,10 @@ def moved(sql: str, unit: bool, most: int) -> tuple[PlannedRelease, float]:
     case = harness.Case(policy, sql, (), ())
     (release,) = harness.plan_of(case).releases
     engine: Any = harness.default_engine()
-    exact = []
-    for row in rows():
-        engine.load([tuple((1, *row) for _ in range(most))])
-        engine.use(0)
+    exact, versions = [], rows()
+    engine.load([tuple((1, *row) for _ in range(most)) for row in versions])
+    for at in range(len(versions)):
+        engine.use(at)
         exact.append(exact_integers(release, engine, 7))
     lost: dict[int, np.ndarray[Any, Any]] = {}  # by the first of the measures beside, of each pair of rows
     for at, place in enumerate(columns(release.measures)):

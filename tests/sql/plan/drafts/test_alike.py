@@ -143,7 +143,7 @@ def of_questions(seeds: range, patch: pytest.MonkeyPatch) -> int:
 
 
 def test_a_question_has_its_own_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = examples(60, 4000)
+    many = examples(24, 4000)
     used = of_questions(range(many), monkeypatch)
     assert used > many / 2, used  # else little is compared
 
