@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.escaping import pictured
-from discreet.plots.theme import PALE, Picture, Size, altair, axis, data, finish, size_of
+from discreet.plots.theme import PALE, Picture, Size, altair, axis, data, finish, listed, size_of
 
 if TYPE_CHECKING:
     from discreet.spatial.cell import Cell
@@ -109,7 +109,7 @@ class _Outlines:
             return tiles.encode(**place, color=colour, tooltip=self.tips)
         # Outlines in pixels: the axes, which lie behind, have the same ends.
         shapes = [self._shape(row) for row in rows]
-        tiles = alt.Chart(alt.Data(values=shapes)).mark_geoshape(stroke="white", strokeWidth=0.3)
+        tiles = alt.Chart(listed(shapes)).mark_geoshape(stroke="white", strokeWidth=0.3)
         west, south, east, north = self.ends
         corners = data([{"x": west, "y": south}, {"x": east, "y": north}])
         axes = alt.Chart(corners).mark_point(opacity=0).encode(x=alt.X(**self.x), y=alt.Y(**self.y))
