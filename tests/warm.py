@@ -133,7 +133,9 @@ def _watch(asking: socket.socket) -> NoReturn:
 
 def _begin(name: str, args: list[str]) -> NoReturn:
     """The rest of the life of a process that was asked for."""
-    sys.path[1:1] = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one not in sys.path[1:]]
+    sys.path[1:1] = [
+        one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one not in sys.path[1:]
+    ]
     signal.signal(signal.SIGINT, signal.default_int_handler)
     for number, stream, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         opened = open(number, mode, encoding="utf-8", errors="backslashreplace" if number == 2 else "strict",
