@@ -1,7 +1,7 @@
 """Two server processes on one ledger, one of them killed every second or so while analysts ask.
 
-A usual run kills each of the two once; a deep run lasts five minutes. The test holds whatever the moments of the kills; that a kill hits an answer under way
-has been seen in every run, and is not asserted.
+A usual run kills each of the two once; a deep run lasts five minutes. The test holds whatever the moments of the
+kills; that a kill hits an answer under way has been seen in every run, and is not asserted.
 """
 
 from __future__ import annotations
