@@ -8,10 +8,12 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes; each would compile every module again, which takes longer than its work.
 unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip install --quiet
+# Thousands of modules of which the tests load some hundred, each compiled when it is first loaded.
+LAZY   := --no-compile
 # One for each core; each starts a PostgreSQL of its own, and one of them a Spark, see tests/conftest.py.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
-.PHONY: help demo serve clickhouse test test-deep lint types bench bench-peers corpus docs clean
+.PHONY: help demo serve clickhouse test test-deep tests lint style types bench bench-peers corpus docs clean
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "make %-11s %s\n", $$1, $$2}'
@@ -26,16 +28,16 @@ $(VENV)/run: $(VENV)/made pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/dev: $(VENV)/made pyproject.toml constraints.txt
-	$(PIP) -e '.[dev]'
+	$(PIP) $(LAZY) -e '.[dev]'
 	@touch $@ $(VENV)/run
 
 $(VENV)/server: $(VENV)/run
 	$(PIP) -e '.[plots,server]'
 	@touch $@
 
-$(VENV)/clickhouse: $(VENV)/dev
-	$(PIP) -e '.[clickhouse]'
-	@touch $@
+$(VENV)/clickhouse: $(VENV)/made pyproject.toml constraints.txt
+	$(PIP) $(LAZY) -e '.[dev,clickhouse]'
+	@touch $(VENV)/run $(VENV)/dev $@
 
 $(VENV)/bench: $(VENV)/dev
 	$(PIP) -e '.[bench]'
@@ -50,16 +52,24 @@ serve: $(VENV)/server  ## the service on invented hospital visits, with pages, o
 clickhouse: $(VENV)/clickhouse  ## the embedded ClickHouse, 600 MB, without which its tests are skipped
 
 # Each process of the tests uses one core; threads of NumPy would wait for each other.
-test test-deep: export OPENBLAS_NUM_THREADS = 1
-test: lint  ## lint, types, import contracts and every test
+tests test-deep: export OPENBLAS_NUM_THREADS = 1
+# Types are checked beside the tests: one core would wait for them else, and for the last test at the end.
+test: style  ## lint, types, import contracts and every test
+	@$(MAKE) --no-print-directory -j2 types tests
+
+tests: $(VENV)/dev
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-deep: lint  ## the same with every case of every list and more random ones; hours
 	DISCREET_DEEP=1 $(BIN)/python -m pytest -n $(WORKERS)
 
-lint: $(VENV)/dev  ## ruff, mypy --strict and the floors
+lint: style types  ## ruff, mypy --strict and the floors
+
+style: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+
+types: $(VENV)/dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -1,4 +1,4 @@
-"""Which tests share a process: those that need Spark all, those of one file mostly."""
+"""Which tests share a process, those that need Spark all, those of one file mostly; and which begin first."""
 
 from __future__ import annotations
 
@@ -22,6 +22,20 @@ LONG = frozenset({
 })  # fmt: skip
 """Files whose tests are dealt out one by one, as all of one together would keep one process busy to the end."""
 
+SLOW = (
+    "spark", "tests/test_docs.py", "tests/test_readme.py", "tests/ledger/test_crash.py",
+    "tests/cli/terminal/test_standard_streams.py", "tests/benchmarks/test_corpus.py", "tests/server/test_shared.py",
+    "tests/server/test_memory.py", "tests/server/test_fuzz.py", "tests/streams/test_kills.py",
+    "tests/pgwire/test_conversation.py", "tests/ledger/test_race.py", "tests/cli/test_process.py",
+)  # fmt: skip
+"""Groups and files of few tests that take long: they begin first, so that none is alone at the end."""
+
+
+def order(name: str, tests: int) -> tuple[bool, int]:
+    """The place of a group: the slow ones first, the single tests of long files next, then the largest."""
+    file = name.partition("::")[0]
+    return file not in SLOW, -1_000_000 if file in LONG else -tests
+
 
 def group(name: str) -> str:
     """The group of a test, which runs in one process.
@@ -43,7 +57,7 @@ def pytest_collection_finish() -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling | None:
-    """Deal out groups, the largest first, unless the command line asks for another way."""
+    """Deal out groups, the slow and the largest first, unless the command line asks for another way."""
     if config.getoption("dist") != "load":
         return None
     from xdist.scheduler import LoadScopeScheduling
@@ -51,5 +65,12 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Scheduling |
     class Groups(LoadScopeScheduling):  # type: ignore[misc]
         def _split_scope(self, nodeid: str) -> str:
             return group(nodeid)
+
+        def _assign_work_unit(self, node: Any) -> None:
+            if not self.assigned_work.get(node):  # the first of a worker, before which all groups are known
+                ordered = sorted(self.workqueue.items(), key=lambda one: order(one[0], len(one[1])))
+                self.workqueue.clear()
+                self.workqueue.update(ordered)
+            super()._assign_work_unit(node)
 
     return Groups(config, log)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.test_readme import ROOT, _blocks, _shape
+from tests.warm import programs
 
 PAGE = (ROOT / "docs" / "attack.md").read_text("utf-8")
 
@@ -14,7 +14,7 @@ PAGE = (ROOT / "docs" / "attack.md").read_text("utf-8")
 def _run(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
     (folder / "attack.py").write_text(code, "utf-8")
     return subprocess.run(
-        [sys.executable, "-X", "utf8", "attack.py"], cwd=folder, capture_output=True, encoding="utf-8"
+        [programs() / "python", "attack.py"], cwd=folder, capture_output=True, encoding="utf-8"
     )
 
 

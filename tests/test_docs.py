@@ -21,6 +21,7 @@ from discreet.errors import QueryRefused
 from discreet.policy import Policy
 from discreet.session import Session
 from tests.test_readme import ROOT, _blocks, _shell
+from tests.warm import programs
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path.name for path in DOCS.glob("*.md") if not path.name.endswith(".in.md"))
@@ -119,26 +120,29 @@ def test_links_lead_somewhere(page: str) -> None:
             )
 
 
-def _printed(*args: str) -> str:
+def _printed(program: str, *args: str) -> str:
     done = subprocess.run(
-        [sys.executable, *args], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+        [programs() / program, *args], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
     )
     return done.stdout
 
 
 @pytest.mark.parametrize("name", ["bounds", "max_rows"])
 def test_the_pictures_are_up_to_date(name: str) -> None:
-    assert _printed("docs/figures/choosing.py", name) == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
+    assert _printed("python", "docs/figures/choosing.py", name) == (
+        DOCS / "figures" / f"{name}.svg"
+    ).read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", ["quantiles", "totals", "noise"])
 def test_the_pictures_of_accuracy_are_up_to_date(name: str) -> None:
-    assert _printed("docs/figures/accuracy.py", name) == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
+    made = _printed("python", "docs/figures/accuracy.py", name)
+    assert made == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
 
 
 def test_the_picture_of_streams_is_up_to_date(tmp_path: Path) -> None:
     made = tmp_path / "streams.svg"
-    _printed("-m", "discreet", "plan", "--stream", "365", "--epsilon", "1", "--output", str(made))
+    _printed("discreet", "plan", "--stream", "365", "--epsilon", "1", "--output", str(made))
     assert made.read_text("utf-8") == (DOCS / "figures" / "streams.svg").read_text("utf-8")
 
 

@@ -7,18 +7,18 @@ import os
 import random
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.test_readme import ROOT
+from tests.warm import programs
 
 REAL = Path(os.environ.get("DISCREET_DATA", ROOT.parent / "shared" / "data"))
 
 
 def _run(folder: Path) -> str:
-    command = [sys.executable, "examples/questions.py", str(folder)]
+    command = [str(programs() / "python"), "examples/questions.py", str(folder)]
     env = {**os.environ, "PYTHONUTF8": "1"}
     done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, encoding="utf-8")
     assert done.returncode == 0, done.stderr
@@ -75,7 +75,7 @@ def test_the_questions_are_answered_on_the_real_files() -> None:
 
 def test_the_shop_is_asked_everything() -> None:
     done = subprocess.run(
-        [sys.executable, "examples/orders.py"],
+        [str(programs() / "python"), "examples/orders.py"],
         cwd=ROOT,
         env={**os.environ, "PYTHONUTF8": "1"},
         capture_output=True,

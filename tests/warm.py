@@ -88,7 +88,7 @@ def serve(address: str) -> None:
         listening.listen(64)
         os.write(1, b"ready\n")
         while True:
-            ready, _, _ = select.select([listening, 0], [], [], 1)
+            ready, _, _ = select.select([listening.fileno(), 0], [], [], 1)
             if 0 in ready:
                 return
             if ready:
@@ -133,11 +133,13 @@ def _watch(asking: socket.socket) -> NoReturn:
 
 def _begin(name: str, args: list[str]) -> NoReturn:
     """The rest of the life of a process that was asked for."""
+    sys.path[1:1] = [
+        one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one not in sys.path[1:]
+    ]
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number, stream, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
-        opened = open(number, mode, encoding="utf-8", errors="backslashreplace" if number == 2 else "strict",
-                      closefd=False)  # noqa: SIM115  # fmt: skip
-        setattr(sys, stream, opened)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.argv = [name, *args] if name == "discreet" else args
     code = 0
     try:
@@ -149,8 +151,8 @@ def _begin(name: str, args: list[str]) -> NoReturn:
         code = 1
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    sys.stdout.flush()
+    sys.stderr.flush()
     os._exit(code)
 
 

@@ -97,7 +97,9 @@ def main(path: str, kills: int, fault: str) -> None:
     parents = None
     life, longest = -1, 0.03
     if "://" in path:
-        importlib.import_module("psycopg")  # before the forks, each of which would take longer for it than it lives
+        importlib.import_module(
+            "psycopg"
+        )  # before the forks, each of which would take longer for it than it lives
     while (life := life + 1) < kills or (len(shown) < ENOUGH and life < MOST * kills):
         if life == YOUNG:
             parents = open_ledger(path)  # later children inherit it, as in a server that forks its workers

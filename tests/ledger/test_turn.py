@@ -21,7 +21,13 @@ VISITS = Account("data set visits", Loss(3))
 
 
 def together(folder: Path, how: str, place: str) -> dict[str, int]:
-    command = [programs() / "python", str(Path(__file__).with_name("together.py")), str(folder), how, place]
+    command = [
+        str(programs() / "python"),
+        str(Path(__file__).with_name("together.py")),
+        str(folder),
+        how,
+        place,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     result: dict[str, int] = json.loads(done.stdout)
     return result

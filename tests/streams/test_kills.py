@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.test_readme import ROOT
+from tests.warm import programs
 
 KILLS = int(os.environ.get("DISCREET_STREAM_KILLS", "18"))
 """500 in a deep run."""
@@ -20,7 +20,7 @@ KILLS = int(os.environ.get("DISCREET_STREAM_KILLS", "18"))
 def run(folder: Path, kills: int, fault: str = "none") -> dict[str, Any]:
     folder.mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "tests.streams.kills", str(folder), str(kills), fault],
+        [programs() / "python", str(Path(__file__).with_name("kills.py")), str(folder), str(kills), fault],
         capture_output=True, text=True, timeout=500, cwd=ROOT, check=True,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
     )  # fmt: skip

@@ -14,6 +14,7 @@ from discreet import escaping
 from discreet.errors import InvalidParameter
 from discreet.errors import MissingExtra as MissingExtra
 from discreet.plots.library import altair as altair
+from discreet.plots.library import unchecked
 
 Row: TypeAlias = Mapping[str, Any]
 Picture: TypeAlias = Any
@@ -75,7 +76,8 @@ def size_of(size: str | Size) -> Size:
 def data(rows: Iterable[Row]) -> Any:
     """Rows for the data of a picture, plain for JSON."""
     plain = ({key: _plain(value) for key, value in row.items()} for row in rows)
-    return altair().Data(values=tuple(plain))  # a list would be copied with each layer
+    with unchecked():  # each value is held against the grammar once, when the picture is drawn
+        return altair().Data(values=tuple(plain))  # a list would be copied with each layer
 
 
 def _plain(value: Any) -> Any:

@@ -13,7 +13,6 @@ from tests.cli.conftest import Run
 from tests.warm import programs
 
 
-
 def asked(shell: str, words: str, **more: str) -> list[str]:
     """What the process answers when the script of a shell asks."""
     env = {"_DISCREET_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": words, "COMP_WORDS": words,

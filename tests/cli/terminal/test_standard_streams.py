@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.conftest import Run
+from tests.depth import DEEP
 
 from discreet.cli.terminal.standard_streams import Guarded, Unwritable
 
@@ -39,7 +40,9 @@ def test_a_closed_stdout_is_no_matter_for_an_answer_in_a_file(folder: Path) -> N
 
 
 @FULL
-@pytest.mark.parametrize(("unbuffered", "form"), [("", ""), ("1", ""), ("1", "--json"), ("", "--csv")])
+@pytest.mark.parametrize(
+    ("unbuffered", "form"), [("", ""), ("1", "--json"), ("", "--csv"), *([("1", "")] if DEEP else [])]
+)
 def test_a_full_stdout_says_so_and_the_answer_is_kept(
     folder: Path, run: Run, unbuffered: str, form: str
 ) -> None:
