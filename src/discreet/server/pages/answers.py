@@ -11,6 +11,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InvalidParameter
+from discreet.plots.theme import Size
 from discreet.release import shown
 from discreet.release.answer import Release
 from discreet.release.documents import FORMS
@@ -23,6 +24,8 @@ router = APIRouter(include_in_schema=False)
 Analyst = Annotated[Visitor, Depends(visits("read"))]
 ROWS = 500
 """Rows of an answer on its page; the downloads have all."""
+NARROW = Size(260, 230, 12)
+"""A picture whose words can be read on a phone."""
 CARDS: Mapping[str, tuple[str, Callable[[Release, Any], bytes]]] = {
     "card.md": ("text/markdown; charset=utf-8", lambda release, _: release.card().to_markdown().encode()),
     "card.json": ("application/json", lambda release, _: release.card().to_json().encode()),
@@ -64,7 +67,7 @@ async def chart(request: Request, name: str, key: str, visitor: Analyst, narrow:
             visitor.caller,
             name,
             key,
-            lambda answer, _: svg(answer.plot(size="column" if narrow else "slide")),
+            lambda answer, _: svg(answer.plot(size=NARROW if narrow else "slide")),
         )
     except InvalidParameter:
         raise not_there() from None
