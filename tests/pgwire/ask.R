@@ -4,7 +4,7 @@ connection <- dbConnect(
   password = Sys.getenv("TOKEN"), dbname = "hospital"
 )
 cat("table", dbListTables(connection), "\n")
-cat("columns", dbListFields(connection, "visits"), "\n")
+cat("columns", sort(dbListFields(connection, "visits")), "\n")
 invisible(dbGetQuery(connection, "SET discreet.epsilon = 0.5"))
 asked <- "SELECT county, COUNT(*) AS n, AVG(age) AS a FROM visits GROUP BY county ORDER BY county"
 answer <- dbGetQuery(connection, asked)

@@ -26,7 +26,7 @@ def test_r_looks_around_asks_and_is_refused(wire: Wire) -> None:
     assert ran.returncode == 0, ran.stderr
     assert [line.split() for line in ran.stdout.splitlines()] == [
         ["table", "visits"],
-        ["columns", "patient_id", "age", "county"],
+        ["columns", "age", "county", "patient_id"],
         ["types", "character", "numeric", "numeric"],
         ["county", "A", "B", "C"],
         ["sound", "TRUE"],
