@@ -61,6 +61,7 @@ WHOLE = {
     "server/test_shared.py": "several server processes on one ledger, and one of them killed",
     "server/pages/test_browser.py": "journeys through the pages in a real browser",
     "pgwire/test_jdbc.py": "Java's own driver, through all of it",
+    "pgwire/test_r.py": "R's driver, through all of it",
     "ledger/test_large.py": "large answers, through all layers",
     "ledger/test_model.py": "random histories against a model of a few lines",
     "ledger/test_race.py": "processes that charge at once",

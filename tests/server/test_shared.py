@@ -1,4 +1,4 @@
-"""Two server processes on one ledger, one of them killed every second or so while analysts ask.
+"""Two server processes on one ledger, one of them, or their database, killed every second or so while analysts ask.
 
 A usual run kills each of the two once; a deep run lasts five minutes. The test holds whatever the moments of the
 kills; that a kill hits an answer under way has been seen in every run, and is not asserted.
@@ -6,7 +6,11 @@ kills; that a kill hits an answer under way has been seen in every run, and is n
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import threading
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +18,7 @@ from contextlib import ExitStack
 from fractions import Fraction
 from pathlib import Path
 
+import psycopg
 import pytest
 from benchmarks.crowd import AT, EPSILON, NAME, Analyst, Crowd, gathered
 
@@ -21,7 +26,7 @@ from discreet.accounting.loss import Loss
 from discreet.server.service import Service, Settings
 from discreet.server.start import open_service
 from tests.depth import examples
-from tests.servers import new_database
+from tests.servers import new_database, new_server
 
 SECONDS = examples(3, 300)
 ANALYSTS = 6
@@ -56,6 +61,63 @@ def test_nothing_is_lost_when_servers_are_killed(
     assert total["lost"] > 0, "no kill was felt"
 
 
+def test_nothing_is_lost_when_the_database_is_killed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A process of PostgreSQL that is killed takes all others with it; the service says so, and goes on by itself."""
+    with ExitStack() as stack:
+        url = stack.enter_context(new_server())
+        crowd = gathered(
+            stack, tmp_path, url, servers=1, analysts=ANALYSTS, budget="110", each="20", slot="0.01"
+        )
+        kills = killed(stack, url, 2.0 if SECONDS < 10 else 5.0)
+        crowd.ask(SECONDS)
+        kills.stop.set()
+        kills.join()
+        wait_for(url)
+        unanswered = see_history(crowd)
+        faults = [fault for one in crowd.analysts for fault in one.faults]
+        service = open_service([crowd.policy], Settings(), url)
+        charges = see_ledger(crowd, service, 100)
+        service.close()
+    total: Counter[str] = sum((one.outcomes for one in crowd.analysts), Counter())
+    with capsys.disabled():
+        print(f"\n{kills.count} kills, {dict(total)}; {charges} charges, {unanswered} of them bought nothing")
+    assert kills.count > 0
+    assert all(fault.startswith("503 ") and "LedgerError" in fault for fault in faults), faults[:3]
+    assert total["200"] > 0
+
+
+class Killer(threading.Thread):
+    """Kills a process of a database every so many seconds."""
+
+    def __init__(self, url: str, every: float) -> None:
+        super().__init__(daemon=True)
+        self.stop, self.count, self._url, self._every = threading.Event(), 0, url, every
+
+    def run(self) -> None:
+        while not self.stop.wait(self._every):
+            with contextlib.suppress(psycopg.Error), psycopg.connect(self._url) as connection:
+                os.kill(connection.info.backend_pid, signal.SIGKILL)
+                self.count += 1
+
+
+def killed(stack: ExitStack, url: str, every: float) -> Killer:
+    """Begin to kill; it ends with the stack."""
+    killer = Killer(url, every)
+    stack.callback(killer.stop.set)
+    killer.start()
+    return killer
+
+
+def wait_for(url: str) -> None:
+    """Wait until a database is back."""
+    for _ in range(200):
+        with contextlib.suppress(psycopg.Error), psycopg.connect(url):
+            return
+        time.sleep(0.1)
+
+
 def see_history(crowd: Crowd) -> int:
     """See that every settled answer can be fetched, from either server; how many charges bought nothing."""
 
@@ -65,7 +127,9 @@ def see_history(crowd: Crowd) -> int:
         found = {}
         for at, release in enumerate(releases):
             if release["answered"]:
-                data = fetched(one, crowd.servers[at % 2].port, f"{AT}/releases/{release['key']}")
+                data = fetched(
+                    one, crowd.servers[at % len(crowd.servers)].port, f"{AT}/releases/{release['key']}"
+                )
                 found[release["asked"]["query"]] = json.loads(data)["rows"]
         assert all(found[query] == rows for query, rows in one.answered.items())
         return sum(not release["answered"] for release in releases)

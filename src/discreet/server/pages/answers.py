@@ -23,6 +23,8 @@ router = APIRouter(include_in_schema=False)
 Analyst = Annotated[Visitor, Depends(visits("read"))]
 ROWS = 500
 """Rows of an answer on its page; the downloads have all."""
+NARROW = (260, 230, 12)
+"""Width, height and letters of a picture whose words can be read on a phone."""
 CARDS: Mapping[str, tuple[str, Callable[[Release, Any], bytes]]] = {
     "card.md": ("text/markdown; charset=utf-8", lambda release, _: release.card().to_markdown().encode()),
     "card.json": ("application/json", lambda release, _: release.card().to_json().encode()),
@@ -56,16 +58,15 @@ async def answer(request: Request, name: str, key: str, visitor: Analyst) -> Res
 @router.get("/data/{name}/answers/{key}/chart.svg")
 async def chart(request: Request, name: str, key: str, visitor: Analyst, narrow: bool = False) -> Response:
     """The picture of an answer; a narrow one is for phones."""
+    from discreet.plots.releases import release as drawn
     from discreet.plots.render import svg
+    from discreet.plots.theme import SIZES, Size
+
+    size = Size(*NARROW) if narrow else SIZES["slide"]
 
     service = service_of(request)
     try:
-        text = await service.again(
-            visitor.caller,
-            name,
-            key,
-            lambda answer, _: svg(answer.plot(size="column" if narrow else "slide")),
-        )
+        text = await service.again(visitor.caller, name, key, lambda answer, _: svg(drawn(answer, size=size)))
     except InvalidParameter:
         raise not_there() from None
     return Response(text, media_type="image/svg+xml")
