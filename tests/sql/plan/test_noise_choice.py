@@ -216,7 +216,7 @@ def test_what_cannot_be_measured_is_refused(session: dp.Session) -> None:
 
 
 def test_a_workload_shares_one_rho(session: dp.Session) -> None:
-    asked = {f"q{k}": f"SELECT COUNT(*) AS n FROM v WHERE x * 2 < {k}" for k in range(1, 61)}
+    asked = {f"q{k}": f"SELECT COUNT(*) AS n FROM v WHERE x < w * {k}" for k in range(1, 61)}
     whole = inside.workload_plan_of(session, list(asked.values()), delta=DELTA, **limits(max_rows=1))
     own = [release.gaussian(0) for release in whole.releases]
     square = GDP.bought(Loss(1, DELTA), 60).square
