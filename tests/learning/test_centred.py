@@ -73,7 +73,8 @@ class Exact:
     """Keeps the exact integers of each use, and releases `told` in place of noise."""
 
     def __init__(self, told: dict[str, Any]) -> None:
-        self.told, self.given = told, {}
+        self.told = told
+        self.given: dict[str, Any] = {}
 
     def release(self, plan: Any, *_: Any) -> Any:
         self.uses = plan.uses

@@ -14,6 +14,7 @@ from discreet.errors import BudgetExceeded
 from discreet.learning import LearningBudget, LogisticRegression
 from discreet.learning.models import logit
 from discreet.learning.statistics import STEPS
+from discreet.mechanisms import CubeVector
 from tests.learning.models.exact import moved
 
 RNG = np.random.default_rng(4)
@@ -71,6 +72,6 @@ def test_no_row_moves_a_use_further_than_its_sensitivity(monkeypatch: pytest.Mon
 
 def test_a_gradient_that_counts_twice_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: half of the sensitivity; a row with all corners turned moves the gradient by more."""
-    whole = logit.CubeVector
+    whole = CubeVector
     monkeypatch.setattr(logit, "CubeVector", lambda scale, most, count: whole(scale / 4, most / 4, count))
     assert any(moved(monkeypatch, neighbours_of_a_step())["step"] > 1 for _ in range(20))
