@@ -45,9 +45,9 @@ def test_a_place_that_is_gone_is_found() -> None:
 def test_the_way_is_that_of_the_code() -> None:
     # In a process of its own: one that has answered before enters fewer modules.
     assert _printed("python", "docs/architecture.py", "text") == PAGE, "run `make docs`"
-    assert _printed("python", "docs/architecture.py", "picture") == (DOCS / "figures" / "architecture.svg").read_text(
-        "utf-8"
-    )
+    assert _printed("python", "docs/architecture.py", "picture") == (
+        DOCS / "figures" / "architecture.svg"
+    ).read_text("utf-8")
 
 
 @pytest.mark.parametrize("name", sorted(ARCHITECTURE.drawn()))
