@@ -32,10 +32,15 @@ from typing import NoReturn, TextIO
 CLIENT = r"""#!{python} -IS
 import os, socket, sys
 name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
+def cold():
+    os.execv({python!r}, [{python!r}, *(["-m", "discreet"] if name == "discreet" else []), *args])
 if name != "discreet" and args[:1] != ["-"] and (not args or args[0].startswith("-")):
-    os.execv({python!r}, [{python!r}, *args])
+    cold()
 with socket.socket(socket.AF_UNIX) as server:
-    server.connect({address!r})
+    try:
+        server.connect({address!r})
+    except OSError:  # somebody ended it
+        cold()
     socket.send_fds(server, [repr((name, args, dict(os.environ), os.getcwd())).encode()], [0, 1, 2])
     server.shutdown(socket.SHUT_WR)
     sys.exit(int(server.recv(16) or b"1"))

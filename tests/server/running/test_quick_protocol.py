@@ -26,7 +26,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def answer(running: Running, *sent: bytes) -> bytes:
     """The answer to some pieces of a connection, until it is closed or quiet."""
     said = b""
-    with socket.create_connection(("127.0.0.1", running.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as connection:
         try:
             for piece in sent:
                 connection.sendall(piece)
@@ -117,7 +117,7 @@ def test_a_first_request_that_offers_another_protocol_is_served_with_its_body(ru
 
 
 def test_a_later_request_that_offers_another_protocol_has_no_body(running: Running) -> None:
-    with socket.create_connection(("127.0.0.1", running.port), timeout=5) as connection:
+    with socket.create_connection(("127.0.0.1", running.port), timeout=60) as connection:
         connection.sendall(HEALTH)
         assert b" 200 OK" in connection.recv(65_536)
         connection.sendall(HEAD + OFFER + b"Content-Length: %d\r\n\r\n" % len(HEALTH) + HEALTH)
