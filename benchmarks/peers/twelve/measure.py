@@ -17,6 +17,8 @@ from benchmarks.peers.twelve.truth import Truth
 
 LIMIT = 1500.0
 """Seconds of one library over one case."""
+THREE_STANDARD_ERRORS = 0.00135
+"""The chance that a normal variable lies so far above its mean."""
 
 
 @dataclass(frozen=True)
@@ -124,11 +126,26 @@ class Error:
     runs: int
 
     def times(self, other: Error) -> tuple[float, float]:
-        """How many times the other it is, and the standard error of that."""
-        if not other.rms:  # none of its few answers erred, which says little of its error
-            return (1.0, 0.0) if not self.rms else (math.inf, math.inf)
-        ratio = self.rms / other.rms
-        return ratio, ratio * math.hypot(self.relative, other.relative)
+        """How many times the other it is, and the standard error of that.
+
+        Where the other never erred, the standard error says whether its answers are enough to tell: zero where the
+        chance of none that errs, had the other erred as often as this one, is at most that of three standard errors,
+        and else infinite.
+        """
+        if other.rms:
+            ratio = self.rms / other.rms
+            return ratio, ratio * math.hypot(self.relative, other.relative)
+        if not self.rms:
+            return 1.0, 0.0
+        if math.isnan(self.rms):
+            return math.nan, math.nan
+        chance = (1 - self.often) ** other.runs
+        return math.inf, math.inf if chance > THREE_STANDARD_ERRORS else 0.0
+
+    @property
+    def often(self) -> float:
+        """The share of answers that erred, were all of these errors alike: p, of (1 - p) / (4 p runs) = relative²."""
+        return 1 / (1 + 4 * self.runs * self.relative**2)
 
 
 def error(squares: Sequence[Sequence[float]]) -> Error:
