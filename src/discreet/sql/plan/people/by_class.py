@@ -92,7 +92,7 @@ class ByClass:
         """The same for the groups of one class."""
         return replace(self, only=group)
 
-    def drawn(self, measure: int, shape: tuple[int, ...], groups: NDArray[np.intp]) -> Floats:
+    def sample_noise(self, measure: int, shape: tuple[int, ...], groups: NDArray[np.intp]) -> Floats:
         """Noise of the integers of some groups, drawn anew: float64 array (draws, groups, integers).
 
         This simulates; it protects nothing.
@@ -105,5 +105,5 @@ class ByClass:
         out = np.empty(shape)
         for group in np.unique(groups).tolist():
             at = groups == group
-            out[:, at] = self.narrowed(group).law.drawn(measure, (shape[0], int(at.sum()), *shape[2:]))
+            out[:, at] = self.narrowed(group).law.sample_noise(measure, (shape[0], int(at.sum()), *shape[2:]))
         return out
