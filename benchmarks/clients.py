@@ -2,8 +2,7 @@
 
 A thread of Python's own HTTP client for each analyst takes as much of the processors as a small question does, and what
 is measured then is the client. This process reads its order as one line of JSON, and writes what it saw as another.
-Each analyst asks the next question when the last is answered, and sees that an answer that is given
-again is the same.
+Each analyst asks the next question when the last is answered, and sees that an answer that is given again is the same.
 """
 
 from __future__ import annotations
