@@ -26,7 +26,7 @@ IDLE = 5.0
 
 @dataclass(frozen=True)
 class Order:
-    """What the crowd does.
+    """The task of the crowd.
 
     Attributes:
         tokens: one for each analyst.
@@ -51,7 +51,7 @@ class Order:
 
 @dataclass
 class Seen:
-    """What the crowd saw.
+    """Answers, times and faults that the crowd saw.
 
     Attributes:
         outcomes: how often each status came; `lost` where a connection was.
@@ -151,7 +151,7 @@ async def _all(order: Order) -> Seen:
 
 
 def main() -> None:
-    """Read an order, and write what was seen."""
+    """Read an order, and write the answers that were seen."""
     order = Order(**json.loads(sys.stdin.readline()))
     if order.processors:
         os.sched_setaffinity(0, order.processors)

@@ -1,4 +1,4 @@
-"""Who is asked, one library over one case, and what is kept of it: errors by line and run, and seconds."""
+"""Asks one library over one case, and keeps errors by line and run, and seconds."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ ASKED = (
 
 @dataclass
 class Kept:
-    """What is kept of one way over one case.
+    """Errors, times and refusals of one way over one case.
 
     Attributes:
         versions: of its packages.
@@ -82,7 +82,7 @@ class Kept:
 
 
 def read(lines: Sequence[str], truth: Truth, otherwise: str) -> Kept:
-    """What the lines of a script tell."""
+    """The answers in the lines of a script."""
     kept = Kept()
     told = [json.loads(line) for line in lines if line.startswith("{")]
     for line in told:
@@ -105,7 +105,7 @@ def read(lines: Sequence[str], truth: Truth, otherwise: str) -> Kept:
 def ask(
     asked: Asked, python: Path, case: Path, truth: Truth, options: Sequence[str], told: Callable[[int], None]
 ) -> Kept:
-    """Run a script over a case; where it fails or takes longer than the limit, what it said until then counts."""
+    """Run a script over a case; where it fails or takes longer than the limit, its lines until then count."""
     command = [str(python), "-m", f"benchmarks.peers.twelve.{asked.script}", str(case), *options]
     lines, words = said(command, asked.settings, LIMIT, told)
     return read(lines, truth, f"no answer: {words}")

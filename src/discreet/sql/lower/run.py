@@ -325,8 +325,8 @@ def run_release(
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
     sensitivity_i / epsilon_i, which is epsilon_i-DP, or chosen by rank (`mechanisms.ranks.quantiles_with_ends`) at
-    epsilon_i, and the measures compose by addition. Where groups must be found,
-    that is a release before it, with a delta; after it the found groups are public.
+    epsilon_i, and the measures compose by addition. Where groups must be found, that is a release before it, with a
+    delta; after it the found groups are public.
 
     Args:
         release: the plan; its keys are public or to be found.

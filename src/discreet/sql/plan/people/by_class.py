@@ -2,8 +2,7 @@
 
 The classes split the units (`algebra.personal`), so a unit moves the integers of its own class and no others. Those of
 the class with share r get noise for r epsilon: parallel composition (McSherry 2009) gives each person r epsilon of
-their own class. The numbers that are shown are sums over the classes, which is
-post-processing, so they have no bias.
+their own class. The numbers that are shown are sums over the classes, which is post-processing, so they have no bias.
 
 Sampling (`sampled`) would keep a person of share r with the probability q = (e^(r t) - 1)/(e^t - 1) and add noise for
 t. A sum that is to have no bias divides by q: its noise has the standard deviation sqrt(2)/(q t), and the coins add the
