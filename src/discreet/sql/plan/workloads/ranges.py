@@ -72,7 +72,7 @@ def ranges_of(
 
 def _alike(apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]) -> list[Differing]:
     """The releases of the same rows but for their conditions, with the same measures."""
-    if released_tables(release.rows.relation for release in apart.unplanned):
+    if len(apart.unplanned) < 2 or released_tables(release.rows.relation for release in apart.unplanned):
         return []  # a release that waits for another one has its numbers by itself
     found = groups_alike(
         (index, (_rows(one), chosen.choices, chosen.sets, weights[index]))
