@@ -2,8 +2,7 @@
 
 A thread of Python's own HTTP client for each analyst takes as much of the processors as a small question does, and what
 is measured then is the client. This process reads its order as one line of JSON, and writes what it saw as another.
-Each analyst asks the next question when the last is answered, and sees that an answer that is given
-again is the same.
+Each analyst asks the next question when the last is answered, and sees that an answer that is given again is the same.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ IDLE = 5.0
 
 @dataclass(frozen=True)
 class Order:
-    """What the crowd does.
+    """The task of the crowd.
 
     Attributes:
         tokens: one for each analyst.
@@ -52,7 +51,7 @@ class Order:
 
 @dataclass
 class Seen:
-    """What the crowd saw.
+    """Answers, times and faults that the crowd saw.
 
     Attributes:
         outcomes: how often each status came; `lost` where a connection was.
@@ -152,7 +151,7 @@ async def _all(order: Order) -> Seen:
 
 
 def main() -> None:
-    """Read an order, and write what was seen."""
+    """Read an order, and write the answers that were seen."""
     order = Order(**json.loads(sys.stdin.readline()))
     if order.processors:
         os.sched_setaffinity(0, order.processors)

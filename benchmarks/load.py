@@ -133,6 +133,6 @@ def _cost(ask: Callable[[int], None], threads: int, questions: int) -> Cost:
     return (time.perf_counter() - start) / questions, (time.process_time() - busy) / questions
 
 
-def _line(name: str, ours: float, what: str, theirs: float, at_least: float = 0) -> Line:
+def _line(name: str, ours: float, reference: str, theirs: float, at_least: float = 0) -> Line:
     target = f"at least {at_least:g}" if at_least else ""
-    return Line(name, ours, what, theirs, theirs / ours, target, theirs / ours >= at_least)
+    return Line(name, ours, reference, theirs, theirs / ours, target, theirs / ours >= at_least)

@@ -31,11 +31,11 @@ TYPES = {
 REQUIRED = os.environ.get("DISCREET_REQUIRE") == "all"
 
 
-def missing(what: str) -> None:
+def missing(reason: str) -> None:
     """Skip the test for want of something, or fail it where a run must have everything."""
     if REQUIRED:
-        pytest.fail(f"{what}, and DISCREET_REQUIRE=all")
-    pytest.skip(what)
+        pytest.fail(f"{reason}, and DISCREET_REQUIRE=all")
+    pytest.skip(reason)
 
 
 @cache

@@ -82,7 +82,7 @@ class Answers:
 def ask(
     peer: Peer, python: Path, path: Path, unit: str, *options: str, told: Callable[[int], None]
 ) -> Answers:
-    """Run the script of a peer; where it fails or takes longer than the limit, what it said until then counts."""
+    """Run the script of a peer; where it fails or takes longer than the limit, its lines until then count."""
     command = [str(python), "-m", f"benchmarks.peers.{peer.script}", str(path), unit, *options]
     lines, words = said(command, peer.settings, LIMIT, told)
     return read(lines, f"no answer: {words}")

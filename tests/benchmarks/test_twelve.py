@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ import pytest
 from benchmarks.peers.environments import ROOT
 from benchmarks.peers.twelve import picture, table
 from benchmarks.peers.twelve.asked import Case, running, top, totals
-from benchmarks.peers.twelve.measure import ASKED, Kept, error, read
+from benchmarks.peers.twelve.measure import ASKED, Error, Kept, error, read
 from benchmarks.peers.twelve.truth import Truth
 
 
@@ -64,6 +65,29 @@ def test_a_greater_error_of_ours_is_missed_and_another_way_of_ours_counts() -> N
     assert [met for met, _ in table.verdicts(better)] == [True]
     assert picture.svg(better).count("<circle") == len(table.COLUMNS) + 2
     assert "| count | 1 ± 0 |" in table.page(better)
+
+
+def test_a_library_that_never_erred_is_better_where_its_answers_are_many() -> None:
+    def said(erring: int, runs: int, theirs: int) -> list[bool]:
+        ours = Kept({}, {}, {"top": [[1.0]] * erring + [[0.0]] * (runs - erring)})
+        other = Kept({}, {}, {"top": [[0.0]] * theirs})
+        return [met for met, _ in table.verdicts({"row": {"ours": ours, "opendp": other}})]
+
+    assert said(20, 100, 100) == [False]  # .8 to the power of 100
+    assert said(20, 100, 30) == [False]  # .8 to the power of 30 is .0012
+    assert said(20, 100, 29) == [True]  # and of 29 .0015: so few answers do not tell
+    assert said(3, 100, 100) == [True]  # .97 to the power of 100 is .05
+    assert said(10, 10, 2) == [False]  # all of ours erred
+    assert said(0, 100, 100) == [True]
+    assert said(1, 1, 100) == [True]  # one answer has no standard error
+
+
+def test_the_share_of_answers_that_erred_follows_from_their_standard_error() -> None:
+    found = error([[4.0]] * 30 + [[0.0]] * 170)
+    assert found.often == pytest.approx(0.15, rel=0.01)
+    assert found.times(Error(0.0, 0.0, 10)) == (math.inf, math.inf)
+    assert found.times(Error(0.0, 0.0, 200)) == (math.inf, 0.0)
+    assert all(math.isnan(value) for value in Error(math.nan, 0.0, 9).times(Error(0.0, 0.0, 200)))
 
 
 def test_a_script_is_read_with_its_reasons(truth: Truth) -> None:

@@ -23,7 +23,7 @@ def test_a_file_that_exists_and_several_tables_are_refused(tmp_path: Path) -> No
     with pytest.raises(Usage, match="exists"):
         wizard.decide("csv:visits.csv", COLUMNS, place)
     with pytest.raises(Usage, match="one table"):
-        wizard.draft_of("duckdb:v.duckdb", {**COLUMNS, "other": []}, None)
+        wizard.policy_draft("duckdb:v.duckdb", {**COLUMNS, "other": []}, None)
     assert [path.name for path in tmp_path.iterdir()] == ["visits.toml"]
 
 

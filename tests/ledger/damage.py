@@ -40,7 +40,7 @@ ANA = Account("analyst ana", Loss(2))
 class Op(NamedTuple):
     """One thing done to a file: write, truncate, sync or delete."""
 
-    what: str
+    action: str
     file: str
     at: int = 0
     data: bytes = b""
@@ -60,7 +60,7 @@ class Disk:
         at = len(self.log)
         self.log.append(op)
         if 0 <= at - self.fail_at < self.fail_for and self.fail_at >= 0:
-            if op.what == "write" and self.how == "torn":
+            if op.action == "write" and self.how == "torn":
                 really(op.data[: len(op.data) // 2])
             raise self.error(op)
         really(op.data)
@@ -218,13 +218,13 @@ class Recorded:
 
 
 def _apply(files: dict[str, bytearray], op: Op) -> None:
-    if op.what == "delete":
+    if op.action == "delete":
         files.pop(op.file, None)
         return
     file = files.setdefault(op.file, bytearray())
-    if op.what == "truncate":
+    if op.action == "truncate":
         del file[op.at :]
-    elif op.what == "write":
+    elif op.action == "write":
         file.extend(bytes(max(0, op.at - len(file))))
         file[op.at : op.at + len(op.data)] = op.data
 
@@ -245,7 +245,7 @@ def killed(run: Recorded, rng: random.Random) -> Left:
 
 def power_cut(run: Recorded, rng: random.Random) -> Left:
     done = rng.randint(0, len(run.log))
-    synced = {op.file: at for at, op in enumerate(run.log[:done]) if op.what == "sync"}
+    synced = {op.file: at for at, op in enumerate(run.log[:done]) if op.action == "sync"}
     files = {name: bytearray(data) for name, data in run.start.items()}
     open_ops = []
     for at, op in enumerate(run.log[:done]):
@@ -264,7 +264,7 @@ def _cut(op: Op, rng: random.Random) -> int:
 
 
 def _one_write(run: Recorded, rng: random.Random, change: Callable[[Op], list[Op]]) -> Left:
-    which = rng.choice([at for at, op in enumerate(run.log) if op.what == "write" and op.data])
+    which = rng.choice([at for at, op in enumerate(run.log) if op.action == "write" and op.data])
     done = rng.choice([len(run.log), rng.randint(which + 1, len(run.log))])
     return run.after(done, lambda at, op: change(op) if at == which else [op]), run.charged(done)
 

@@ -33,13 +33,13 @@ def test_no_fault_of_the_disk_overdraws_the_budget(capsys: pytest.CaptureFixture
 def test_every_write_of_a_charge_and_a_settlement_is_among_the_faults() -> None:
     run = damage.Recorded()
     assert run.end == run.after(len(run.log)), "what was written down is what was done"
-    written = {(op.file, op.what) for op in run.log}
+    written = {(op.file, op.action) for op in run.log}
     for file in ("ledger.db", "ledger.db-head", "ledger.db-journal"):
         assert {(file, "write"), (file, "sync")} <= written
     assert len(run.acknowledged) == 2
     for at in run.acknowledged:
         last = run.log[at - 1]
-        assert (last.what, last.file) == ("sync", "ledger.db-head"), "acknowledged once the head is on disk"
+        assert (last.action, last.file) == ("sync", "ledger.db-head"), "acknowledged once the head is on disk"
 
 
 def overdrawn(kinds: tuple[str, ...], faults: int) -> int:
@@ -70,7 +70,7 @@ def test_what_a_database_that_does_not_sync_would_lose_is_seen_by_the_head(
 
     def unsynced(self: damage.Recorded) -> None:
         recorded(self)
-        self.log = [op for op in self.log if not (op.what == "sync" and op.file == "ledger.db")]
+        self.log = [op for op in self.log if not (op.action == "sync" and op.file == "ledger.db")]
         self.acknowledged = [0, 0]
 
     monkeypatch.setattr(damage.Recorded, "__init__", unsynced)

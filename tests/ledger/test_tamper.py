@@ -100,11 +100,11 @@ def test_an_altered_entry(path: str, column: str, value: str) -> None:
     assert found(path).startswith("Entry 4 of the ledger")
 
 
-@pytest.mark.parametrize("what", ["loss", "total", "limit"])
+@pytest.mark.parametrize("amount", ["loss", "total", "limit"])
 @pytest.mark.parametrize("part", ["epsilon", "delta"])
 @pytest.mark.parametrize("value", ["1/100", "-1", "1/0", "9e99999999", ""])
-def test_an_altered_amount(path: str, what: str, part: str, value: str) -> None:
-    tamper(path, f"UPDATE discreet_posting SET {what}_{part} = '{value}' WHERE number = 4 AND position = 1")
+def test_an_altered_amount(path: str, amount: str, part: str, value: str) -> None:
+    tamper(path, f"UPDATE discreet_posting SET {amount}_{part} = '{value}' WHERE number = 4 AND position = 1")
     assert found(path).startswith("Entry 4 of the ledger")
 
 

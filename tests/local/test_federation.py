@@ -30,15 +30,15 @@ RUNS = 200
 
 
 @pytest.mark.parametrize("neighbours", ["replace_one", "add_remove"])
-@pytest.mark.parametrize(("what", "truth"), [("mean", 175.0), ("sum", 52_500.0), ("count", 300.0)])
-def test_intervals_hold_the_truth_as_often_as_they_say(what: str, truth: float, neighbours: Any) -> None:
+@pytest.mark.parametrize(("statistic", "truth"), [("mean", 175.0), ("sum", 52_500.0), ("count", 300.0)])
+def test_intervals_hold_the_truth_as_often_as_they_say(statistic: str, truth: float, neighbours: Any) -> None:
     # 200 estimates at 90 %: fewer than 149 hits, or 200, have a probability below 1e-9. It catches an interval that
     # takes the noise of one node for that of all three (69 % hits), or that is three times too wide.
     wards = federate(VALUES, 3, Access((140, 210), 10**6, neighbours))
-    found = [getattr(wards, what)(4, confidence=0.9) for _ in range(RUNS)]
+    found = [getattr(wards, statistic)(4, confidence=0.9) for _ in range(RUNS)]
     hits = sum(each.low <= truth <= each.high for each in found)
     assert binom.cdf(148, RUNS, 0.9) < 1e-9 > binom.sf(199, RUNS, 0.9)
-    if what == "count" and neighbours == "replace_one":
+    if statistic == "count" and neighbours == "replace_one":
         assert hits == RUNS
         assert found[0].error == 0
     else:

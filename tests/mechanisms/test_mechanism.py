@@ -63,7 +63,7 @@ MADE: dict[str, tuple[Mechanism, Any]] = {
 RESULTS = {
     "Climbed",
     "Frequencies",
-    "LaplaceError",
+    "ExpectedLaplaceError",
     "LeafMeasure",
     "LocalMean",
     "Rounds",

@@ -22,7 +22,7 @@ COINS = [
     (digits.of_rational(Fraction(5, 8)), Fraction(5, 8)),
     (digits.of_rational(Fraction(0)), Fraction(0)),
     (digits.of_exp(Fraction(7, 5)), exp(Fraction(-7, 5))),
-    (digits.of_logistic(THIRD), 1 / (1 + exp(THIRD))),
+    (digits.of_odds(THIRD, Fraction(1)), 1 / (1 + exp(THIRD))),
 ]
 
 

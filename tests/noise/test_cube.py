@@ -8,7 +8,7 @@ from math import comb, factorial
 import numpy as np
 import pytest
 
-from discreet.noise.cube import chance, cube, kept
+from discreet.noise.cube import accepted, chance, cube
 from tests.noise.tape import every_tape
 
 
@@ -22,7 +22,7 @@ def test_the_radius_that_is_kept_makes_the_law(dimensions: int) -> None:
 
 def test_a_radius_is_kept_with_its_chance_by_every_tape() -> None:
     for radius, dimensions in ((0, 1), (1, 1), (3, 1), (1, 2), (2, 2)):
-        found, undecided = every_tape(lambda source: kept(source, radius, dimensions, 1), 14)  # noqa: B023
+        found, undecided = every_tape(lambda source: accepted(source, radius, dimensions, 1), 14)  # noqa: B023
         right = chance(radius, dimensions)
         assert found[True] <= right <= found[True] + undecided
         assert undecided < Fraction(1, 50)

@@ -30,7 +30,7 @@ def test_digits_are_those_of_another_library(x: Fraction, count: int) -> None:
         y = mpmath.exp(-mpmath.mpf(x.numerator) / x.denominator)
         one = mpmath.mpf(2) ** count
         assert digits.of_exp(x).leading(count) == int(mpmath.floor(y * one))
-        assert digits.of_logistic(x).leading(count) == int(mpmath.floor(y / (1 + y) * one))
+        assert digits.of_odds(x, Fraction(1)).leading(count) == int(mpmath.floor(y / (1 + y) * one))
 
 
 @given(st.fractions(0, 1).filter(lambda p: p < 1), st.integers(1, 300))
@@ -60,11 +60,11 @@ def test_a_prefix_never_changes() -> None:
 
 
 def test_threads_agree() -> None:
-    shared = digits.of_logistic(Fraction(1, 7))
+    shared = digits.of_odds(Fraction(1, 7), Fraction(1))
     counts = list(range(1, 1500))
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(shared.leading, counts))
-    whole = digits.of_logistic(Fraction(1, 7)).leading(1500)
+    whole = digits.of_odds(Fraction(1, 7), Fraction(1)).leading(1500)
     assert found == [whole >> (1500 - n) for n in counts]
 
 
@@ -109,4 +109,6 @@ def test_the_digits_of_doubled_exponents_are_those_of_each_by_itself(x: Fraction
     for k, power in enumerate(powers):
         for count in (8, 64, 200):
             assert digits.Digits(power).leading(count) == digits.of_exp(x * 2**k).leading(count)
-            assert digits.logistic(power).leading(count) == digits.of_logistic(x * 2**k).leading(count)
+            assert digits.logistic(power).leading(count) == digits.of_odds(x * 2**k, Fraction(1)).leading(
+                count
+            )

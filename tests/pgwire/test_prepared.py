@@ -5,13 +5,13 @@ import pytest
 from discreet.errors import Busy
 from discreet.pgwire import prepared, types
 from discreet.pgwire.answers import Column
-from discreet.pgwire.prepared import at, described, see_room, unsigned
+from discreet.pgwire.prepared import described, see_room, unsigned, value_at
 
 
 def test_one_format_may_stand_for_all() -> None:
-    assert [at([1], place, 0, spread=True) for place in (0, 5)] == [1, 1]
-    assert [at([1], place, 0) for place in (0, 5)] == [1, 0]
-    assert at([], 0, 7) == 7
+    assert [value_at([1], place, 0, spread=True) for place in (0, 5)] == [1, 1]
+    assert [value_at([1], place, 0) for place in (0, 5)] == [1, 0]
+    assert value_at([], 0, 7) == 7
 
 
 def test_columns_or_the_word_that_there_are_none() -> None:

@@ -14,7 +14,7 @@ from pyarrow import csv, parquet
 
 from discreet.errors import InvalidParameter
 from discreet.release.answer import Release
-from discreet.release.documents import FORMS, Told, arrow_bytes, dump, from_arrow
+from discreet.release.documents import FORMS, AnswerText, arrow_bytes, dump, from_arrow
 from discreet.session.budget import BudgetState
 
 VALUES = pa.table({"n": pa.array([3, None], pa.int64()), "n_low": ["=1", "b"], "x": [1.5, float("inf")]})
@@ -56,7 +56,7 @@ def test_every_form_has_the_same_columns_and_rows() -> None:
 def test_a_text_that_is_kept_says_the_same_as_the_answer(question: str, replayed: bool) -> None:
     release = replace(RELEASE, question=question, replayed=replayed)
     for kept in (release, replace(release, replayed=not replayed)):
-        assert Told.of(kept).text(replayed, BUDGET).encode() == FORMS["json"][1](release, BUDGET)
+        assert AnswerText.of(kept).text(replayed, BUDGET).encode() == FORMS["json"][1](release, BUDGET)
 
 
 @pytest.mark.parametrize("rows", [3, 1001])

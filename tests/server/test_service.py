@@ -159,7 +159,7 @@ def test_an_answer_is_not_to_be_had_before_its_slot(
 def test_a_refused_question_leaves_nothing_on_the_disk(running: Running) -> None:
     running.person("hal", epsilon=1)
     assert running.call("POST", f"{HOSPITAL}/query", "hal", {"query": COUNT, "epsilon": "1.5"}).status == 409
-    assert running.service.state.one("SELECT * FROM asks WHERE name = 'hal'") is None
+    assert running.service.state.first_row("SELECT * FROM asks WHERE name = 'hal'") is None
     for _ in range(2):
         running.call("POST", f"{HOSPITAL}/query", "hal", {"query": COUNT, "epsilon": "0.75"})
     assert len(running.call("GET", f"{HOSPITAL}/releases", "hal").json["releases"]) == 1

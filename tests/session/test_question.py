@@ -26,7 +26,7 @@ def test_a_question_holds_exact_values_and_does_not_change() -> None:
     )
     assert asked.loss(spends=True) == Loss("1/10", "1e-9")
     assert asked.loss(spends=False) == Loss("1/10")
-    assert asked.at(Fraction(2)) == dataclasses.replace(asked, epsilon=Fraction(2))
+    assert asked.with_epsilon(Fraction(2)) == dataclasses.replace(asked, epsilon=Fraction(2))
     with pytest.raises(dataclasses.FrozenInstanceError):
         asked.epsilon = Fraction(3)  # type: ignore[misc]
 

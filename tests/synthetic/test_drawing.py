@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.synthetic.drawing import drawn
+from discreet.synthetic.drawing import sample_rows
 from discreet.synthetic.junction import Clique, cells_of
 from tests.synthetic.models import SHAPES, SIZES, model, summed
 
@@ -15,7 +15,7 @@ ROWS = 20_000
 @pytest.mark.parametrize("cliques", SHAPES)
 def test_rows_follow_the_model(cliques: list[Clique]) -> None:
     made, table = model(cliques)
-    found = drawn(made, ROWS, np.random.default_rng(5))
+    found = sample_rows(made, ROWS, np.random.default_rng(5))
     assert found.shape == (ROWS, len(SIZES))
     for clique in made.tree.cliques:
         sizes = [SIZES[column] for column in clique]
@@ -27,5 +27,5 @@ def test_rows_follow_the_model(cliques: list[Clique]) -> None:
 
 def test_no_rows_and_one_row() -> None:
     made, _ = model(SHAPES[1])
-    assert drawn(made, 0, np.random.default_rng(5)).shape == (0, 5)
-    assert drawn(made, 1, np.random.default_rng(5)).shape == (1, 5)
+    assert sample_rows(made, 0, np.random.default_rng(5)).shape == (0, 5)
+    assert sample_rows(made, 1, np.random.default_rng(5)).shape == (1, 5)

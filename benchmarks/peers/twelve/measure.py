@@ -1,4 +1,4 @@
-"""Who is asked, one library over one case, and what is kept of it: errors by line and run, and seconds."""
+"""Asks one library over one case, and keeps errors by line and run, and seconds."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from benchmarks.peers.twelve.truth import Truth
 
 LIMIT = 1500.0
 """Seconds of one library over one case."""
+THREE_STANDARD_ERRORS = 0.00135
+"""The chance that a normal variable lies so far above its mean."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ ASKED = (
 
 @dataclass
 class Kept:
-    """What is kept of one way over one case.
+    """Errors, times and refusals of one way over one case.
 
     Attributes:
         versions: of its packages.
@@ -80,7 +82,7 @@ class Kept:
 
 
 def read(lines: Sequence[str], truth: Truth, otherwise: str) -> Kept:
-    """What the lines of a script tell."""
+    """The answers in the lines of a script."""
     kept = Kept()
     told = [json.loads(line) for line in lines if line.startswith("{")]
     for line in told:
@@ -103,7 +105,7 @@ def read(lines: Sequence[str], truth: Truth, otherwise: str) -> Kept:
 def ask(
     asked: Asked, python: Path, case: Path, truth: Truth, options: Sequence[str], told: Callable[[int], None]
 ) -> Kept:
-    """Run a script over a case; where it fails or takes longer than the limit, what it said until then counts."""
+    """Run a script over a case; where it fails or takes longer than the limit, its lines until then count."""
     command = [str(python), "-m", f"benchmarks.peers.twelve.{asked.script}", str(case), *options]
     lines, words = said(command, asked.settings, LIMIT, told)
     return read(lines, truth, f"no answer: {words}")
@@ -124,11 +126,26 @@ class Error:
     runs: int
 
     def times(self, other: Error) -> tuple[float, float]:
-        """How many times the other it is, and the standard error of that."""
-        if not other.rms:  # none of its few answers erred, which says little of its error
-            return (1.0, 0.0) if not self.rms else (math.inf, math.inf)
-        ratio = self.rms / other.rms
-        return ratio, ratio * math.hypot(self.relative, other.relative)
+        """How many times the other it is, and the standard error of that.
+
+        Where the other never erred, the standard error says whether its answers are enough to tell: zero where the
+        chance of none that errs, had the other erred as often as this one, is at most that of three standard errors,
+        and else infinite.
+        """
+        if other.rms:
+            ratio = self.rms / other.rms
+            return ratio, ratio * math.hypot(self.relative, other.relative)
+        if not self.rms:
+            return 1.0, 0.0
+        if math.isnan(self.rms):
+            return math.nan, math.nan
+        chance = (1 - self.often) ** other.runs
+        return math.inf, math.inf if chance > THREE_STANDARD_ERRORS else 0.0
+
+    @property
+    def often(self) -> float:
+        """The share of answers that erred, were all of these errors alike: p, of (1 - p) / (4 p runs) = relative²."""
+        return 1 / (1 + 4 * self.runs * self.relative**2)
 
 
 def error(squares: Sequence[Sequence[float]]) -> Error:

@@ -83,7 +83,7 @@ class LossDistribution:
         for event, count in counts.items():
             for atom, times in parts(event):
                 atoms[atom] = atoms.get(atom, 0) + count * times
-        plds = [_one(atom, step) for atom in atoms]
+        plds = [_atom_distribution(atom, step) for atom in atoms]
         composed = [
             pld.self_compose(count) if count > 1 else pld
             for pld, count in zip(plds, atoms.values(), strict=True)
@@ -171,7 +171,7 @@ def _library() -> Any:
 
 
 @lru_cache(maxsize=256)
-def _one(atom: Atom, step: Fraction) -> Any:
+def _atom_distribution(atom: Atom, step: Fraction) -> Any:
     """The distribution of one atom on the grid."""
     library, interval = _library(), float(step)
     # A scale is read as the float below it: less noise is more loss.

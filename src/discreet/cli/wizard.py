@@ -14,7 +14,7 @@ from discreet.cli.options import Usage
 from discreet.cli.suggest import suggest, units
 
 if TYPE_CHECKING:
-    from discreet.server.pages.draft import Draft
+    from discreet.server.pages.draft import PolicyDraft
 
 
 def decide(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Path | None) -> None:
@@ -31,7 +31,7 @@ def decide(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Pa
     from discreet.server.desk import Caps
     from discreet.server.start import Listening, begin_service, listen
 
-    draft = draft_of(url, tables, output)
+    draft = policy_draft(url, tables, output)
     if draft.place.exists():
         raise Usage(f"{draft.place.name} exists, and --web replaces no file; name another with --output")
     at = Listening("127.0.0.1", 0)
@@ -46,15 +46,17 @@ def decide(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Pa
     listen(service, at, ready)
 
 
-def draft_of(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Path | None) -> Draft:
+def policy_draft(
+    url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Path | None
+) -> PolicyDraft:
     """The draft of a policy for the one table of a source.
 
     Example:
-        >>> draft = draft_of("csv:v.csv", {"v": [("patient_id", ""), ("age", ""), ("county", "")]}, None)
+        >>> draft = policy_draft("csv:v.csv", {"v": [("patient_id", ""), ("age", ""), ("county", "")]}, None)
         >>> draft.units, [(one.rule, one.values) for one in draft.columns]
         (('patient_id',), [('', ''), ('bounds', '0, 120'), ('', '')])
     """
-    from discreet.server.pages.draft import Column, Draft
+    from discreet.server.pages.draft import Column, PolicyDraft
 
     if len(tables) != 1:
         raise Usage("--web takes a source with one table; leave it out for several")
@@ -66,4 +68,4 @@ def draft_of(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: 
         rule, why = ("", "a list") if kind.endswith("S") else suggest(column, kind) or ("", "")
         part, _, values = rule.partition(" = ")
         found.append(Column(column, kind, part, values.strip("[]").replace('"', ""), why))
-    return Draft(place.absolute(), url, table, tuple(found), tuple(units(list(columns))))
+    return PolicyDraft(place.absolute(), url, table, tuple(found), tuple(units(list(columns))))

@@ -29,7 +29,7 @@ class Far(Protocol):
     def budget(self) -> AnalystBudget:
         """The budget of the token's analyst."""
 
-    def post(self, what: str, body: Mapping[str, Any], accept: str = "") -> bytes:
+    def post(self, address: str, body: Mapping[str, Any], accept: str = "") -> bytes:
         """Send a body to an address of the data set, and return the answer."""
 
     def read(self, reader: Callable[[Any], T], said: bytes) -> T:

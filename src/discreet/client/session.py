@@ -323,9 +323,9 @@ class RemoteSession:
         invented = "invented " if self._mock_rows is not None else ""
         return f"<RemoteSession over {invented}{self.dataset} at {self._address}>"
 
-    def post(self, what: str, body: Mapping[str, Any], accept: str = "") -> bytes:
+    def post(self, address: str, body: Mapping[str, Any], accept: str = "") -> bytes:
         """Send a body to an address of the data set, and return the answer; see `transport.call` for its errors."""
-        return call(self._address, "POST", f"{self._path()}/{what}", body, accept)
+        return call(self._address, "POST", f"{self._path()}/{address}", body, accept)
 
     @staticmethod
     def read(reader: Callable[[Any], T], said: bytes) -> T:

@@ -222,7 +222,7 @@ def _released(queries: Queries, question: Question) -> Integers:
         return queries.run(plan.whole, draw)
 
     def made(noisy: list[NoisyIntegers]) -> tuple[Integers, bytes]:
-        return noisy[0].entries, pack(None, noisy, asked=question.kept())
+        return noisy[0].entries, pack(None, noisy, asked=question.to_json())
 
     def again(kept: bytes) -> Integers:
         return unpack(kept, plan.whole).noisy[0].entries

@@ -150,7 +150,7 @@ class TableRows:
 
     def first_settlement(self, question: str) -> Entry | None:
         """See `Rows`."""
-        return self._one(
+        return self._first_entry(
             "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question)
         )
 
@@ -227,7 +227,7 @@ class TableRows:
     def _first(self, sql: str, *values: object) -> Row | None:
         return cast(Row | None, self.execute(sql, values).fetchone())
 
-    def _one(self, which: str, *values: object) -> Entry | None:
+    def _first_entry(self, which: str, *values: object) -> Entry | None:
         return next(iter(self._entries(which, *values)), None)
 
     def _entries(self, which: str, *values: object) -> list[Entry]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from discreet.mechanisms.numeric.discrete_gaussian import DiscreteGaussian
     from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
     from discreet.mechanisms.numeric.laplace import Laplace
-    from discreet.mechanisms.numeric.laplace_error import LaplaceError
+    from discreet.mechanisms.numeric.laplace_error import ExpectedLaplaceError
     from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
     from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
     from discreet.mechanisms.numeric.smooth_laplace import SmoothLaplace
@@ -50,6 +50,7 @@ __all__ = [
     "Climbed",
     "CubeVector",
     "DiscreteGaussian",
+    "ExpectedLaplaceError",
     "Exponential",
     "ExponentialQuantile",
     "FlippedQuantile",
@@ -58,7 +59,6 @@ __all__ = [
     "HadamardResponse",
     "Ladder",
     "Laplace",
-    "LaplaceError",
     "LaplaceVector",
     "LeafMeasure",
     "LocalLaplace",
@@ -92,7 +92,7 @@ _NAMES = {
     "numeric.gaussian_vector": "GaussianVector",
     "local.hadamard_response": "HadamardResponse",
     "numeric.laplace": "Laplace",
-    "numeric.laplace_error": "LaplaceError",
+    "numeric.laplace_error": "ExpectedLaplaceError",
     "numeric.laplace_vector": "LaplaceVector",
     "local.local_laplace": "LocalLaplace LocalMean",
     "selection.ladder": "Climbed Ladder",

@@ -45,11 +45,11 @@ def draw(source: Source, scale: Fraction, dimensions: int, width: int = 64) -> l
     planes = plan(scale, False, width)
     while True:
         radius = sum(geometric_of(source, planes, dimensions + 1).tolist())
-        if kept(source, radius, dimensions, width):
+        if accepted(source, radius, dimensions, width):
             return [below(source, 2 * radius + 1, width) - radius for _ in range(dimensions)]
 
 
-def kept(source: Source, radius: int, dimensions: int, width: int = 64) -> bool:
+def accepted(source: Source, radius: int, dimensions: int, width: int = 64) -> bool:
     """Toss the coins of the module's text."""
     coins = [below(source, 2 * radius + 2 * i, width) <= 2 * radius for i in range(1, dimensions + 1)]
     return all(coins)

@@ -70,11 +70,6 @@ def of_exp(x: Fraction) -> Digits:
     return Digits(lambda count: enclose_exp(x, count))
 
 
-def of_logistic(x: Fraction) -> Digits:
-    """Digits of 1/(1 + e^x) = e^-x/(1 + e^-x) for rational x > 0."""
-    return of_odds(x, Fraction(1))
-
-
 def of_exp_doubled(x: Fraction, most: int) -> list[Enclosure]:
     """Enclosures of e^-x, e^-2x, e^-4x and so on, `most` times doubled, for rational x > 0.
 

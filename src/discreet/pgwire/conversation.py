@@ -17,7 +17,7 @@ from discreet.pgwire.answers import Answers, Column, Failed, Result, position, w
 from discreet.pgwire.faults import Ended, Refused, state_of
 from discreet.pgwire.messages import Bind, Malformed, Parse, Reader
 from discreet.pgwire.opening import Cancelled, Opening, message
-from discreet.pgwire.prepared import Portal, Prepared, at, described, see_room, unsigned
+from discreet.pgwire.prepared import Portal, Prepared, described, see_room, unsigned, value_at
 from discreet.pgwire.types import as_bytes, as_text, has_bytes, parameter, unknown_format
 from discreet.server.problems import told
 from discreet.server.service import Service
@@ -199,7 +199,7 @@ class Conversation:
         asked = Bind.read(data)
         found = self._prepared(asked.statement)
         values = [
-            parameter(value, at(found.types, place, 0), at(asked.formats, place, 0, spread=True))
+            parameter(value, value_at(found.types, place, 0), value_at(asked.formats, place, 0, spread=True))
             for place, value in enumerate(asked.values)
         ]
         see_room(self._portals, asked.portal)
@@ -216,7 +216,7 @@ class Conversation:
         found = self._prepared(name)
         number = count(found.query, "numeric_dollar")
         kinds = await self._answers.parameters(found.query, number)
-        found.types = tuple(at(found.types, place, 0) or kind.oid for place, kind in enumerate(kinds))
+        found.types = tuple(value_at(found.types, place, 0) or kind.oid for place, kind in enumerate(kinds))
         self._writer.write(wire.message(b"t", wire.int16(number), *map(unsigned, found.types)))
         self._see_caller()
         text = without_conditions(found.query) if number else found.query
@@ -229,7 +229,7 @@ class Conversation:
             self._see_caller()
             portal.columns = await self._answers.columns(portal.text)
             for place, column in enumerate(portal.columns):
-                if at(portal.formats, place, 0, spread=True) and not has_bytes(column.kind):
+                if value_at(portal.formats, place, 0, spread=True) and not has_bytes(column.kind):
                     raise unknown_format()  # before anything is charged
         return portal.columns
 
@@ -275,7 +275,7 @@ class Conversation:
     def _send(self, result: Result, formats: Sequence[int], first: int, most: int = 0) -> int:
         """Send rows, and return how many were sent so far."""
         last = min(first + most, len(result.rows)) if most > 0 else len(result.rows)
-        forms = [at(formats, place, 0, spread=True) for place in range(len(result.columns))]
+        forms = [value_at(formats, place, 0, spread=True) for place in range(len(result.columns))]
         for row in result.rows[first:last]:
             self._writer.write(
                 wire.row([

@@ -50,11 +50,11 @@ def described(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
     """The description of columns, or the message that there are none."""
     if not columns:
         return wire.message(b"n")
-    forms = [at(formats, place, 0, spread=True) for place in range(len(columns))]
+    forms = [value_at(formats, place, 0, spread=True) for place in range(len(columns))]
     return wire.described([(column.name, column.kind.oid, column.kind.size) for column in columns], forms)
 
 
-def at(values: Sequence[int], place: int, default: int, spread: bool = False) -> int:
+def value_at(values: Sequence[int], place: int, default: int, spread: bool = False) -> int:
     """The value of a place; one that is alone may stand for all."""
     if spread and len(values) == 1:
         return values[0]

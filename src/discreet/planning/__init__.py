@@ -10,11 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from discreet.imports import load
-from discreet.planning.information import (
-    divergence,
-    information,
-    rate_distortion,
-)  # a module has the same name
+
+# The function `information` has the name of its module, so it is imported here and now.
+from discreet.planning.information import divergence, information, rate_distortion
 
 if TYPE_CHECKING:
     from discreet.planning.constraints import Verdict, demands

@@ -56,9 +56,9 @@ def save(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> Pat
             spec = _clean(chart.to_dict(validate=False))
         file.write_text(escaping.json_text(json.dumps(spec, indent=2)) + "\n", "utf-8")
     elif kind == "png":
-        file.write_bytes(_drawn(chart, "png", scale_factor=scale)[0]["image/png"])
+        file.write_bytes(_rendered(chart, "png", scale_factor=scale)[0]["image/png"])
     elif kind == "html":
-        drawn = _drawn(chart, "html", template="inline", json_kwds={"cls": _Script})
+        drawn = _rendered(chart, "html", template="inline", json_kwds={"cls": _Script})
         file.write_text(drawn["text/html"], "utf-8")
     else:
         file.write_text(svg(chart), "utf-8")
@@ -67,10 +67,10 @@ def save(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> Pat
 
 def svg(chart: Any) -> str:
     """A picture as SVG, which loads nothing."""
-    return str(_drawn(chart, "svg")["image/svg+xml"])
+    return str(_rendered(chart, "svg")["image/svg+xml"])
 
 
-def _drawn(chart: Any, kind: str, **more: Any) -> Any:
+def _rendered(chart: Any, kind: str, **more: Any) -> Any:
     """A picture as the renderer gets it: control characters in a text would abort the process, so none get that far."""
     alt = altair()
     from altair.utils.mimebundle import spec_to_mimebundle

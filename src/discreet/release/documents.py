@@ -75,7 +75,7 @@ def rows(release: Release) -> list[dict[str, Any]]:
 
 
 @dataclass(frozen=True)
-class Told:
+class AnswerText:
     """An answer as JSON, but for the two things that differ when it is given again: the word on that, and the budget.
 
     Attributes:
@@ -87,7 +87,7 @@ class Told:
     tail: str
 
     @classmethod
-    def of(cls, release: Release) -> Told:
+    def of(cls, release: Release) -> AnswerText:
         """Write an answer; it is to be of few rows, as its text is kept whole."""
         parts = list(about(release).items())
         at = next(place for place, (name, _) in enumerate(parts) if name == REPLAYED)

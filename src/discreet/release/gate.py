@@ -62,7 +62,7 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
     if plan.replay is None:
         return _anew(plan, ledger, payer)
     with ledger.turn(plan.question):
-        kept = _kept(plan, ledger)
+        kept = _replayed(plan, ledger)
         if kept is None:
             return _anew(plan, ledger, payer)
         if payer.owes(plan.question):
@@ -70,7 +70,7 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
         return plan.replay(kept)
 
 
-def _kept(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:
+def _replayed(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:
     """The answer to the same question that the ledger kept; None where it has none."""
     if plan.file is None:
         return ledger.replay(plan.question)

@@ -79,7 +79,9 @@ def computed(compute: Callable[[], Any], draw: Callable[[Any], Any]) -> Numbers:
     return noisy
 
 
-def answer(numbers: Numbers, noise: UnboundedLaplace, confidence: float, what: str, note: str) -> Release:
+def answer(
+    numbers: Numbers, noise: UnboundedLaplace, confidence: float, statistic: str, note: str
+) -> Release:
     """Noisy numbers with their intervals, and their description."""
     import pyarrow as pa
 
@@ -92,7 +94,7 @@ def answer(numbers: Numbers, noise: UnboundedLaplace, confidence: float, what: s
     columns = {"value": shown} if numbers.scalar else {"at": np.arange(len(shown)), "value": shown}
     low, high = (_doubles(halves + sign * width, grid / 2, sign * np.inf) for sign in (-1, 1))
     return Release(
-        question=what,
+        question=statistic,
         values=pa.table(columns),
         low={"value": pa.array(low)},
         high={"value": pa.array(high)},

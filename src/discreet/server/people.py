@@ -78,7 +78,7 @@ class People:
         if role not in SCOPES:
             raise InvalidParameter("The role is neither steward nor analyst.", "Choose one of them.")
         with self.state.writing():
-            if self.state.one("SELECT 1 FROM people WHERE name = ?", (new,)):
+            if self.state.first_row("SELECT 1 FROM people WHERE name = ?", (new,)):
                 raise InvalidParameter("This name is taken.", "Choose another one.")
             self.state.run("INSERT INTO people VALUES (?, ?, ?)", (new, role, self.state.now()))
             self.state.note(by, "person added", f"{new}, {role}")
@@ -253,7 +253,7 @@ class People:
         """Who came with a cookie; None where it is unknown or too old, or its token is no longer valid."""
         if not secret or len(secret) > 200:
             return None
-        row = self.state.one(
+        row = self.state.first_row(
             "SELECT tokens.* FROM signins JOIN tokens ON tokens.id = signins.token "
             "WHERE signins.digest = ? AND signins.expires > ?",
             (digest(secret), self.state.now()),

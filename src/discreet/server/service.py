@@ -22,7 +22,7 @@ from discreet.server.desk import Caps, Desk, TooLong
 from discreet.server.later import Later
 from discreet.server.oidc.identities import Identities
 from discreet.server.oidc.provider import Provider
-from discreet.server.pages.draft import Draft
+from discreet.server.pages.draft import PolicyDraft
 from discreet.server.people import Caller, People
 from discreet.server.problems import not_there, told
 from discreet.server.rate import Rate
@@ -82,7 +82,7 @@ class Service:
     datasets: dict[str, DataSet]
     state: State
     settings: Settings = field(default_factory=Settings)
-    draft: Draft | None = None
+    draft: PolicyDraft | None = None
     secret: str = ""
     provider: Provider | None = None
 

@@ -20,7 +20,7 @@ from discreet.server.dataset import DataSet, open_dataset
 from discreet.server.desk import Caps
 from discreet.server.oidc.provider import Provider
 from discreet.server.oidc.settings import Oidc
-from discreet.server.pages.draft import Draft
+from discreet.server.pages.draft import PolicyDraft
 from discreet.server.records.state import State
 from discreet.server.service import Service, Settings
 
@@ -131,7 +131,7 @@ def first_token(service: Service) -> str:
         return "" if service.people.names("steward") else service.people.administrator()
 
 
-def begin_service(draft: Draft, settings: Settings) -> Service:
+def begin_service(draft: PolicyDraft, settings: Settings) -> Service:
     """A service without data, whose first page makes the policy of a file; `service.secret` is the way in."""
     service = Service({}, State(state_place([draft.place])), settings)
     service.draft, service.secret = draft, secrets.token_urlsafe(32)

@@ -41,7 +41,7 @@ def preview(
         InvalidParameter: one of `within` is no column or no error.
         QueryRefused: the question is refused.
     """
-    queries.rehearse(queries.planned(asked if within is None else asked.at(ONE)))
+    queries.rehearse(queries.planned(asked if within is None else asked.with_epsilon(ONE)))
     used = memory.reused(reuse, within)
     if within is not None:
         epsilon, known = memory.least(queries, asked, within, group_rows, used)
@@ -49,7 +49,7 @@ def preview(
         epsilon, known = memory.as_exact(queries, asked)
     else:
         epsilon, known = asked.epsilon, memory.known_of(queries, asked) if reuse is None else None
-    asked = asked.at(epsilon or ONE)
+    asked = asked.with_epsilon(epsilon or ONE)
     plan = queries.planned(asked)
     cost = _cost(queries, plan) if plan.releases and epsilon else Fraction(0)
     shown = plan

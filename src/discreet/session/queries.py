@@ -206,7 +206,9 @@ class Queries:
         def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
             say("finishing the answer")
             release = self.finish(plan, noisy, *level)
-            return release, pack(release, noisy, follows(plan) or bool(plan.shaping), asked=question.kept())
+            return release, pack(
+                release, noisy, follows(plan) or bool(plan.shaping), asked=question.to_json()
+            )
 
         def again(kept: bytes) -> Release:
             return self.again(plan, kept, level)

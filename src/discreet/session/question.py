@@ -95,19 +95,19 @@ class Question:
         shaping = Shaping(truth_of(nonnegative, "nonnegative"), truth_of(integers, "integers"))
         return cls(*known, diagnose=share_of(diagnose), shaping=shaping)
 
-    def kept(self) -> str:
-        """The parameters that its plan follows from, as text; `of_kept` reads it."""
+    def to_json(self) -> str:
+        """The parameters that its plan follows from, as text; `of_json` reads it."""
         limits = tuple(vars(self.limits).values())
         split = [[name, str(factor)] for name, factor in self.split]
         return json.dumps([self.text, str(self.epsilon), str(self.delta), limits, split, self.intervals,
                            str(self.diagnose)])  # fmt: skip
 
     @classmethod
-    def of_kept(cls, kept: str) -> Question:
-        """Read the text of `kept`."""
-        text, epsilon, delta, limits, split, intervals, diagnose = json.loads(kept)
+    def of_json(cls, text: str) -> Question:
+        """Read the text of `to_json`."""
+        query, epsilon, delta, limits, split, intervals, diagnose = json.loads(text)
         factors = tuple((name, Fraction(factor)) for name, factor in split)
-        return cls(text, Fraction(epsilon), Fraction(delta), limits=Limits(*limits), split=factors,
+        return cls(query, Fraction(epsilon), Fraction(delta), limits=Limits(*limits), split=factors,
                    intervals=intervals, diagnose=Fraction(diagnose))  # fmt: skip
 
     def __hash__(self) -> int:
@@ -119,7 +119,7 @@ class Question:
         """How sure the intervals are."""
         return Level(self.confidence, self.simultaneous)
 
-    def at(self, epsilon: Fraction) -> Question:
+    def with_epsilon(self, epsilon: Fraction) -> Question:
         """The same question for another epsilon."""
         return replace(self, epsilon=epsilon)
 

@@ -29,7 +29,7 @@ def release_plan(
     compute: Callable[[], Any],
     sensitivity: Number | SampledSensitivity,
     epsilon: Fraction,
-    what: str,
+    statistic: str,
     confidence: float,
     policy: Policy,
 ) -> ReleasePlan[Numbers, Release]:
@@ -41,15 +41,15 @@ def release_plan(
     """
     size, note = admit(sensitivity, policy.random_dp, policy.neighbours)
     noise = mechanism(size, epsilon)
-    parts = ["vouched", what, str(noise.epsilon), str(size)]
+    parts = ["vouched", statistic, str(noise.epsilon), str(size)]
 
     def made(numbers: Numbers) -> tuple[Release, bytes]:
-        release = answer(numbers, noise, confidence, what, note)
+        release = answer(numbers, noise, confidence, statistic, note)
         return release, release.to_bytes()
 
     return ReleasePlan(
         question=hashlib.sha256(json.dumps(parts).encode()).hexdigest(),
-        words=what,
+        words=statistic,
         loss=Loss(noise.epsilon),
         uses={"numbers": Use(noise, policy.neighbours, None)},
         compute=lambda draw: computed(compute, lambda exact: draw("numbers", exact)),

@@ -116,7 +116,7 @@ def written(queries: Queries, question: Question, target: Target, say: Say) -> W
 def in_memory(release: Release, target: Target) -> Written:
     """Write an answer that is in memory."""
     with target.folder() as folder:
-        first, rows = _kept(target, [release], folder)
+        first, rows = _written(target, [release], folder)
     return Written.of(first, rows, target.path)
 
 
@@ -146,11 +146,11 @@ def streamed(queries: Queries, question: Question, plan: QueryPlan, target: Targ
         replayed = gate.release(asked, queries.ledger, queries.account)
         with zipfile.ZipFile(kept) as archive:
             releases = _releases(queries, plan, archive, question.level, replayed, folder)
-            first, rows = _kept(target, _told(releases, say), folder)
+            first, rows = _written(target, _told(releases, say), folder)
     return Written.of(first, rows, target.path)
 
 
-def _kept(target: Target, pieces: Iterable[Release], folder: Path) -> tuple[Release, int]:
+def _written(target: Target, pieces: Iterable[Release], folder: Path) -> tuple[Release, int]:
     """Write an answer that the ledger keeps."""
     try:
         return target.write(pieces, folder)

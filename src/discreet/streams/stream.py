@@ -106,10 +106,10 @@ class Stream:
         self._confidence = confidence
         self.charged: Loss | None = None
         self.table: Table | None = None
-        self.progress = self._kept()
+        self.progress = self._restored()
         self._noisy_nodes: dict[str, list[Floats]] = {measure.name: [] for measure in spec.measures}
 
-    def _kept(self) -> Progress:
+    def _restored(self) -> Progress:
         """The progress that was kept, or that of the beginning."""
         found = self._state.progress(self.spec.periods.count)
         if found is not None:
@@ -175,7 +175,7 @@ class Stream:
             for rows in self.table.read(self.spec, self.closed + 1, t, self.progress.key):
                 integers.add_integers(self.spec, self.progress, rows)
         except BaseException:
-            self.progress = self._kept()  # no row counts twice
+            self.progress = self._restored()  # no row counts twice
             raise
         return self._close(t)
 

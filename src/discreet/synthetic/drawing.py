@@ -16,7 +16,7 @@ from discreet.synthetic.junction import cells_of
 Integers = npt.NDArray[np.int64]
 
 
-def drawn(model: Model, rows: int, random: np.random.Generator) -> Integers:
+def sample_rows(model: Model, rows: int, random: np.random.Generator) -> Integers:
     """Rows of a model: int64 (rows, columns), numbers of values.
 
     Everything here is post-processing of noisy counts, so NumPy's generator will do.

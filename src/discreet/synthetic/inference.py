@@ -118,4 +118,4 @@ def uniform(tree: Tree) -> Model:
     return Model(tree, [np.zeros([tree.sizes[column] for column in clique]) for clique in tree.cliques])
 
 
-__all__ = ["Floats", "Model", "cells_of", "log_sum", "spread", "uniform"]
+__all__ = ["Floats", "Model", "cells_of", "spread", "uniform"]

@@ -85,10 +85,10 @@ def test_an_empty_ledger_without_its_head_is_no_new_budget(tmp_path: Path) -> No
         ledger.charge("q", Loss("0.1"), [VISITS])
 
 
-@pytest.mark.parametrize("what", ["gone", "emptied"])
-def test_a_head_without_its_ledger_is_no_new_budget(path: Path, what: str) -> None:
+@pytest.mark.parametrize("state", ["gone", "emptied"])
+def test_a_head_without_its_ledger_is_no_new_budget(path: Path, state: str) -> None:
     path.unlink()
-    if what == "emptied":
+    if state == "emptied":
         path.touch()
     with pytest.raises(LedgerError, match="gone or empty, but its head names entry 3"):
         open_ledger(path)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.mechanisms import Laplace, LaplaceError
+from discreet.mechanisms import ExpectedLaplaceError, Laplace
 from discreet.mechanisms.numeric.laplace_error import harmonic
 from discreet.noise.distribution import DiscreteLaplace
 
@@ -49,17 +49,17 @@ def test_checklist_formulas() -> None:
     assert error.mse == 2 * b**2
     for t in (0, 0.5, 3):
         assert error.tail(t * b) == pytest.approx(math.exp(-t))
-    assert LaplaceError(Fraction(3, 2), 10).mean_l1 == 10 * b
+    assert ExpectedLaplaceError(Fraction(3, 2), 10).mean_l1 == 10 * b
     # Half the epsilon, four times the mean square.
     assert Laplace(1, sensitivity=3).expected().mse == 4 * Laplace(2, sensitivity=3).expected().mse
     for d in (1, 2, 50, 10**6):
-        many = LaplaceError(Fraction(3, 2), d)
+        many = ExpectedLaplaceError(Fraction(3, 2), d)
         assert many.mean_max <= many.mean_max_bound
         for t in (0.1, 1, 5):
             x = b * (math.log(d) + t)
             assert many.max_tail(x) <= math.exp(-t) * (1 + 1e-12)
             assert many.max_tail(x) == pytest.approx(1 - (1 - math.exp(-x / b)) ** d, rel=1e-6)
-    assert LaplaceError(Fraction(1), 3).max_tail(0) == 1
+    assert ExpectedLaplaceError(Fraction(1), 3).max_tail(0) == 1
 
 
 def test_checklist_two_people() -> None:
@@ -91,8 +91,8 @@ def test_expectations_of_the_discrete_law_are_within_a_step(scale: Fraction, d: 
     m = np.arange(0, 60 * math.ceil(scale))
     outside = 2 * DiscreteLaplace(scale).survival(m)
     largest = float((-np.expm1(d * np.log1p(-np.minimum(outside, 1 - 1e-16)))).sum())
-    assert 0 <= LaplaceError(scale, d).mean_max - largest < 1
-    assert 0 <= LaplaceError(scale, d).mean_abs - DiscreteLaplace(scale).mean_abs < 1
+    assert 0 <= ExpectedLaplaceError(scale, d).mean_max - largest < 1
+    assert 0 <= ExpectedLaplaceError(scale, d).mean_abs - DiscreteLaplace(scale).mean_abs < 1
 
 
 def test_draws_have_the_errors_of_the_formulas() -> None:
@@ -115,7 +115,7 @@ def test_harmonic_numbers() -> None:
 
 @pytest.mark.parametrize("bad", [-1, float("nan")])
 def test_bad_distances(bad: Any) -> None:
-    for call in (LaplaceError(Fraction(1), 2).tail, LaplaceError(Fraction(1), 2).max_tail):
+    for call in (ExpectedLaplaceError(Fraction(1), 2).tail, ExpectedLaplaceError(Fraction(1), 2).max_tail):
         with pytest.raises(InvalidParameter, match="x is"):
             call(bad)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors, error, single
-from discreet.planning.ranges.families import EACH, RUNNING, Frame, sums
+from discreet.planning.ranges.families import EACH, RUNNING, WindowFrame, sums
 
 SOME = [
     Factors(*one)
@@ -64,7 +64,7 @@ def test_estimates_are_those_of_least_squares(factors: Factors) -> None:
     squares, fourths = factors.law
     assert np.allclose(squares, (weights**2).sum(axis=1))
     assert np.allclose(fourths, (weights**4).sum(axis=1))
-    for family in (EACH, RUNNING, Frame(0, None), Frame(2, 1)):
+    for family in (EACH, RUNNING, WindowFrame(0, None), WindowFrame(2, 1)):
         assert np.isclose(factors.variance(family), 2 * (sums(weights, family) ** 2).sum() / factors.size)
 
 

@@ -5,16 +5,25 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from discreet.planning.ranges.families import EACH, RUNNING, Frame, RangeFamily, Ranges, counted, number, sums
+from discreet.planning.ranges.families import (
+    EACH,
+    RUNNING,
+    RangeFamily,
+    Ranges,
+    WindowFrame,
+    counted,
+    number,
+    sums,
+)
 
 FAMILIES = [
     EACH,
     RUNNING,
-    Frame(0, None),
-    Frame(None, None),
-    Frame(2, 0),
-    Frame(1, 3),
-    Frame(-1, 2),
+    WindowFrame(0, None),
+    WindowFrame(None, None),
+    WindowFrame(2, 0),
+    WindowFrame(1, 3),
+    WindowFrame(-1, 2),
     Ranges(((0, 3), (2, 9))),
 ]
 
@@ -38,7 +47,7 @@ def test_sums_and_counts_are_those_of_the_matrix(family: RangeFamily) -> None:
 
 def test_frames_are_those_of_sql() -> None:
     assert np.array_equal(matrix(RUNNING, 4), np.tril(np.ones((4, 4))))
-    assert matrix(Frame(1, 0), 3).tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
-    assert [one.words for one in (EACH, RUNNING, Frame(6, 0), Frame(None, None), Ranges(()))] == [
+    assert matrix(WindowFrame(1, 0), 3).tolist() == [[1, 0, 0], [1, 1, 0], [0, 1, 1]]
+    assert [one.words for one in (EACH, RUNNING, WindowFrame(6, 0), WindowFrame(None, None), Ranges(()))] == [
         "single groups", "running totals", "sums of 7", "totals", "ranges",
     ]  # fmt: skip

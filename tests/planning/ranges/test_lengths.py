@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from discreet.planning.ranges.families import EACH, RUNNING, Frame, RangeFamily
+from discreet.planning.ranges.families import EACH, RUNNING, RangeFamily, WindowFrame
 from discreet.planning.ranges.lengths import (
     MOST_VALUES,
     UNIT_LENGTH,
@@ -17,7 +17,7 @@ from discreet.planning.ranges.lengths import (
     in_units,
 )
 
-ASKED: list[tuple[RangeFamily, ...]] = [(RUNNING,), (EACH, RUNNING), (Frame(6, 0),)]
+ASKED: list[tuple[RangeFamily, ...]] = [(RUNNING,), (EACH, RUNNING), (WindowFrame(6, 0),)]
 
 
 def found_for(size: int, families: tuple[RangeFamily, ...]) -> Lengths:

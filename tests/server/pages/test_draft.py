@@ -8,7 +8,7 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.policy import Policy
-from discreet.server.pages.draft import Column, Draft, policy_of, proposed
+from discreet.server.pages.draft import Column, PolicyDraft, policy_of, proposed
 
 COLUMNS = (
     Column("who", "INTEGER"),
@@ -29,7 +29,7 @@ FIELDS = {
 
 
 def test_every_kind_of_declaration_reads_back(tmp_path: Path) -> None:
-    draft = Draft(tmp_path / "visits.toml", "parquet:visits.parquet", "visits", COLUMNS, ("who",))
+    draft = PolicyDraft(tmp_path / "visits.toml", "parquet:visits.parquet", "visits", COLUMNS, ("who",))
     policy = policy_of(draft, FIELDS)
     draft.place.write_text(policy.to_toml())
     read = Policy.from_toml(draft.place)
@@ -40,7 +40,7 @@ def test_every_kind_of_declaration_reads_back(tmp_path: Path) -> None:
 
 
 def test_the_proposal_is_a_policy() -> None:
-    draft = Draft(Path("v.toml"), "parquet:v.parquet", "v", COLUMNS, ("who",))
+    draft = PolicyDraft(Path("v.toml"), "parquet:v.parquet", "v", COLUMNS, ("who",))
     assert set(policy_of(draft, proposed(draft)).tables["v"].columns) == {"age", "flag"}
     with pytest.raises(DiscreetError, match="Nobody is protected"):
         policy_of(draft, {**proposed(draft), "unit": ""})
@@ -63,6 +63,6 @@ def test_the_proposal_is_a_policy() -> None:
     ],
 )
 def test_other_decisions_are_refused(wrong: dict[str, str]) -> None:
-    draft = Draft(Path("v.toml"), "parquet:v.parquet", "v", COLUMNS)
+    draft = PolicyDraft(Path("v.toml"), "parquet:v.parquet", "v", COLUMNS)
     with pytest.raises(DiscreetError):
         policy_of(draft, {**FIELDS, **wrong})

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from discreet.cli.wizard import draft_of
+from discreet.cli.wizard import policy_draft
 from discreet.server.service import Service
 from discreet.server.start import begin_service
 from tests.server.conftest import FAST, Running, listening
@@ -23,7 +23,7 @@ def began(folder: Path) -> Service:
     rows = pa.table({"patient_id": range(500), "age": [at % 90 for at in range(500)], "county": ["A"] * 500})
     parquet.write_table(rows, folder / "visits.parquet")
     columns = [("patient_id", "INTEGER"), ("age", "INTEGER"), ("county", "TEXT")]
-    draft = draft_of("parquet:visits.parquet", {"visits": columns}, folder / "visits.toml")
+    draft = policy_draft("parquet:visits.parquet", {"visits": columns}, folder / "visits.toml")
     return begin_service(draft, FAST)
 
 
@@ -72,7 +72,7 @@ def test_a_file_that_is_there_is_left_alone(running: Running, tmp_path: Path) ->
 
 def test_of_a_file_without_types_it_says_that_whole_bounds_make_whole_numbers(tmp_path: Path) -> None:
     (tmp_path / "visits.csv").write_text("patient_id,lat\n1,52.5\n")
-    draft = draft_of("csv:visits.csv", {"visits": [("patient_id", ""), ("lat", "")]}, tmp_path / "v.toml")
+    draft = policy_draft("csv:visits.csv", {"visits": [("patient_id", ""), ("lat", "")]}, tmp_path / "v.toml")
     with listening(begin_service(draft, FAST)) as running:
         visit = Visit(running)
         visit.cookie = visit.get(f"/begin/{running.service.secret}").headers["set-cookie"].partition(";")[0]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.release.documents import Told
+from discreet.release.documents import AnswerText
 from discreet.server.records import sent
 from discreet.server.records.sent import Sent
 
 ASKED = {"query": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.1", "confidence": 0.95}
 OLD, NEW = ("visits 1",), ("visits 2",)
-TOLD = Told('{"question": "…", ', '"rows": [{"n": 3}]')
+TOLD = AnswerText('{"question": "…", ', '"rows": [{"n": 3}]')
 
 
 def test_an_answer_is_for_those_who_were_sent_it_and_for_the_very_question() -> None:
@@ -39,12 +39,12 @@ def test_an_answer_about_new_data_is_for_none_of_those_who_were_sent_the_old_one
 
 def test_the_latest_answers_are_kept_and_no_long_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sent, "LONGEST", 60)
-    told = Told("x" * 20, "y" * 30)
+    told = AnswerText("x" * 20, "y" * 30)
     kept = Sent(most=100)
     for number in range(3):
         kept.keep("hospital", {"query": number}, "ana", OLD, told)
         kept.find("hospital", {"query": 0}, "ana")
     assert [kept.find("hospital", {"query": n}, "ana") is not None for n in range(3)] == [True, False, True]
-    kept.keep("hospital", {"query": 3}, "ana", OLD, Told("x" * 61, ""))
+    kept.keep("hospital", {"query": 3}, "ana", OLD, AnswerText("x" * 61, ""))
     assert kept.find("hospital", {"query": 3}, "ana") is None
     assert kept.find("hospital", {"query": 2}, "ana") is not None

@@ -346,4 +346,4 @@ def test_gaussian_noise_and_rows_dropped_by_group_are_asked_anew(monkeypatch: py
 @pytest.mark.parametrize("limits", [{}, {"max_rows_per_group": 3}, {"max_rows": 4, "max_groups": 2}])
 def test_the_parameters_of_a_question_are_read_again(limits: dict[str, Any]) -> None:
     asked = Question.read(TOTAL, "1/3", delta="1e-9", split={"n": 2}, **limits)
-    assert Question.of_kept(asked.kept()) == asked
+    assert Question.of_json(asked.to_json()) == asked

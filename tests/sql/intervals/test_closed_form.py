@@ -92,10 +92,10 @@ def test_closed_forms_cover(rows: int, epsilon: Fraction, confidence: float) -> 
                 assert covered <= confidence + slack + 0.02, (sql, name)
 
 
-@pytest.mark.parametrize("what", ["VAR_POP(x)", "VAR_SAMP(i)", "STDDEV(x)", "STDDEV_POP(i)"])
+@pytest.mark.parametrize("aggregate", ["VAR_POP(x)", "VAR_SAMP(i)", "STDDEV(x)", "STDDEV_POP(i)"])
 @pytest.mark.parametrize(("rows", "epsilon"), [(2000, Fraction(1)), (20_000, Fraction(1, 10))])
-def test_intervals_from_draws_cover(what: str, rows: int, epsilon: Fraction) -> None:
-    (covered,) = coverage(rows, f"SELECT {what} AS v FROM data", epsilon, 0.95, FEW).values()
+def test_intervals_from_draws_cover(aggregate: str, rows: int, epsilon: Fraction) -> None:
+    (covered,) = coverage(rows, f"SELECT {aggregate} AS v FROM data", epsilon, 0.95, FEW).values()
     assert covered >= 0.95 - 6.5 * math.sqrt(0.95 * 0.05 / FEW)
 
 

@@ -27,12 +27,12 @@ def test_the_place_of_a_node(kind: type[exp.Expr], place: str, line: int, column
 
 
 def test_a_caret_stands_below_its_letter_behind_a_tab() -> None:
-    refused = refusal.at("a\tb c", 2, 3, "The cause.", "The fix.")
+    refused = refusal.refuse_at("a\tb c", 2, 3, "The cause.", "The fix.")
     assert refused.picture == "  a\tb c\n   \t^"
 
 
 def test_a_place_of_several_lines_is_marked_to_the_end_of_its_first() -> None:
-    refused = refusal.at("one\ntwo", 1, 7, "The cause.", "The fix.")
+    refused = refusal.refuse_at("one\ntwo", 1, 7, "The cause.", "The fix.")
     assert refused.picture == "  one\n   ^^"
     assert refused.place == "ne\ntwo"
 
@@ -43,7 +43,7 @@ def test_a_node_without_a_place_has_no_picture() -> None:
 
 
 def test_of_a_very_long_line_the_words_around_the_fault_are_shown() -> None:
-    refused = refusal.at("a" * 9000 + "\tWRONG" + "b" * 9000, 9001, 9006, "The cause.", "The fix.")
+    refused = refusal.refuse_at("a" * 9000 + "\tWRONG" + "b" * 9000, 9001, 9006, "The cause.", "The fix.")
     shown, carets = refused.picture.splitlines()
     assert shown == f"  {'a' * 59}\tWRONG{'b' * 60}"
     assert carets == f"  {' ' * 59}\t^^^^^"

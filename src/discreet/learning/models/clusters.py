@@ -7,8 +7,7 @@ spreads. All vectors are in units of STEPS.
 
 A row adds a vector of largest coordinate 1 to one cluster. Replacing it changes one vector by at most 2 in each
 coordinate, or two vectors by at most 1 each: 2 together (`CubeVector`). Rounds depend on earlier releases, and compose
-in sequence. Centres move by a mean that is shortened as far as the noise explains it: with noise alone they
-stay.
+in sequence. Centres move by a mean that is shortened as far as the noise explains it: with noise alone they stay.
 
 Lloyd's rounds end where they began near. So where noise leaves room, there are several starts, each with rounds of its
 own; then each row adds for each start its squared distance to the nearest centre, as a part of LONG times that of the

@@ -82,4 +82,4 @@ def stepped(line: Line, found: Centred, gradient: Floats, people: int, ridge: fl
     return Line(both[1:], float(both[0]))
 
 
-__all__ = ["logit_line", "stepped", "steps_for"]
+__all__ = ["logit_line", "steps_for"]

@@ -191,10 +191,10 @@ def sealed(entry: Entry) -> bool:
     return entry.hash == entry.seal
 
 
-def corrupt(number: int, what: str) -> LedgerCorrupt:
+def corrupt(number: int, fault: str) -> LedgerCorrupt:
     """Make the error that names an entry."""
     return LedgerCorrupt(
-        f"Entry {number} of the ledger {what}.",
+        f"Entry {number} of the ledger {fault}.",
         "Answer nothing more from it. Restore the ledger from a backup, and let `discreet budget adopt` "
         "charge the loss that the backup does not know.",
     )
@@ -214,20 +214,20 @@ def digest_of(answer: bytes | Iterable[bytes]) -> str:
     return state.hexdigest()
 
 
-def text(what: str, value: object, *, empty: bool = False) -> str:
+def text(name: str, value: object, *, empty: bool = False) -> str:
     """Return a text that can be stored.
 
     Raises:
         InvalidParameter: not a string, empty where that is not allowed, not encodable in UTF-8, or with a NUL.
     """
     if not isinstance(value, str) or not (value or empty):
-        raise InvalidParameter(f"{what} is not a text or is empty.", "Give a non-empty text.")
+        raise InvalidParameter(f"{name} is not a text or is empty.", "Give a non-empty text.")
     if "\0" in value:  # some tools would read no further
-        raise InvalidParameter(f"{what} holds a NUL character.", "Remove it.")
+        raise InvalidParameter(f"{name} holds a NUL character.", "Remove it.")
     try:
         value.encode()
     except UnicodeEncodeError:
-        problem = InvalidParameter(f"{what} is not valid Unicode.", "Remove the lone surrogates.")
+        problem = InvalidParameter(f"{name} is not valid Unicode.", "Remove the lone surrogates.")
     else:
         return value
     raise problem

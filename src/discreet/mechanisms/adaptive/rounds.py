@@ -114,9 +114,9 @@ class AdaptiveRounds:
     """Run a procedure that is given noisy tables and choices, each part of one loss.
 
     Privacy: the loss of `amount` for one call of `release`, pure epsilon or zCDP, or half the square of mu in Gaussian
-    differential privacy where `draws` is above 0, if the procedure reads exact counts
-    only to give them to `Rounds.measure` and to score candidates by them, and each row is counted once in a table.
-    That premise is the caller's to answer for. Sources: the module's text.
+    differential privacy where `draws` is above 0, if the procedure reads exact counts only to give them to
+    `Rounds.measure` and to score candidates by them, and each row is counted once in a table. That premise is the
+    caller's to answer for. Sources: the module's text.
 
     Args:
         amount: of the loss of all rounds together: epsilon; rho where it is concentrated, or half the square of mu.

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex
 
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
-from discreet.mechanisms.numeric.laplace_error import LaplaceError
+from discreet.mechanisms.numeric.laplace_error import ExpectedLaplaceError
 from discreet.mechanisms.parameters import read_confidence, read_count, read_granularity, read_sensitivity
 from discreet.noise import add_laplace
 from discreet.noise.digits import enclose_exp
@@ -188,7 +188,7 @@ class Laplace:
         """
         return self._half_width(confidence, d, _count(d))
 
-    def expected(self, d: int = 1) -> LaplaceError:
+    def expected(self, d: int = 1) -> ExpectedLaplaceError:
         """Expected errors of a vector of d: mean, mean square, sum and largest, of the continuous formulas.
 
         Raises:
@@ -198,7 +198,7 @@ class Laplace:
             >>> round(Laplace(0.1, sensitivity=2).expected(d=3143).mean_max, 2)
             172.61
         """
-        return LaplaceError(self.scale_for(d), _count(d))
+        return ExpectedLaplaceError(self.scale_for(d), _count(d))
 
     def loss_of(self, output: Any, one: Any, other: Any) -> Fraction:
         """The privacy loss of one output: ln of its probability on one data set over that on the other, exactly.

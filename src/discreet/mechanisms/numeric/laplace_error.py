@@ -24,7 +24,7 @@ _EULER = 0.5772156649015329
 
 
 @dataclass(frozen=True)
-class LaplaceError:
+class ExpectedLaplaceError:
     """Expected errors at scale b for d coordinates, in the unit of the values. Made by `Laplace.expected`.
 
     Attributes:
@@ -32,7 +32,7 @@ class LaplaceError:
         d: the number of coordinates.
 
     Example:
-        >>> error = LaplaceError(Fraction(20), 3143)  # counties, epsilon 0.1, neighbours replace one
+        >>> error = ExpectedLaplaceError(Fraction(20), 3143)  # counties, epsilon 0.1, neighbours replace one
         >>> error.mean_abs, round(error.rms, 2), round(error.mean_max, 2), round(error.mean_max_bound, 2)
         (20.0, 28.28, 172.61, 181.06)
     """

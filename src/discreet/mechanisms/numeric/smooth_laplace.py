@@ -107,7 +107,7 @@ class SmoothLaplace(SmoothNoise):
             )
 
         def scale(one: tuple[int, Fraction]) -> Fraction:
-            return smooth_sensitivity(rung, guess, _kept(one[0])) / one[1]
+            return smooth_sensitivity(rung, guess, _kept_share(one[0])) / one[1]
 
         steps, shift = min(possible, key=scale)
         object.__setattr__(self, "steps", steps)
@@ -131,7 +131,7 @@ class SmoothLaplace(SmoothNoise):
 
     def scale(self, width: int) -> Fraction:
         """The scale of the noise where this is the width: at least the smooth sensitivity by `shift`."""
-        q = _kept(self.steps)
+        q = _kept_share(self.steps)
         size = smooth_sensitivity(self.rung, width, q)
         return Fraction(math.ceil(_GRID * size / self.shift + q / (1 - q)), _GRID) if size else Fraction(0)
 
@@ -149,7 +149,7 @@ class SmoothLaplace(SmoothNoise):
         return min(self.most, least_half_width(scale, 1, level)) if scale else 0
 
 
-def _kept(steps: int) -> Fraction:
+def _kept_share(steps: int) -> Fraction:
     return 1 - Fraction(1, steps)
 
 
@@ -157,7 +157,7 @@ def _possible(epsilon: Fraction, delta: Fraction) -> Iterator[tuple[int, Fractio
     """The numbers of steps, and with each the largest loss of a shift, for which the guarantee is proven."""
     for power in range(1, MOST_STEPS.bit_length()):
         for steps in (2 * 2 ** (power - 1), 3 * 2 ** (power - 1)):
-            q = _kept(steps)
+            q = _kept_share(steps)
             # ln(1/q) + a q <= epsilon, as ln y <= (y - 1/y)/2 for y >= 1
             narrow = (epsilon - (1 / q - q) / 2) / q
             for missing in (0.0, math.log(2) + 1e-9):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, order=True)
-class Frame:
+class WindowFrame:
     """For each value the sum from so many before it to so many after it.
 
     Attributes:
@@ -53,7 +53,7 @@ class Ranges:
     of: tuple[tuple[int, int], ...]
 
     def ends(self, size: int) -> tuple[Integers, Integers]:
-        """As for `Frame`."""
+        """As for `WindowFrame`."""
         pairs = np.array(self.of, np.int64).reshape(-1, 2).clip(0, size)
         return pairs[:, 0], pairs[:, 1]
 
@@ -63,8 +63,8 @@ class Ranges:
         return "ranges"
 
 
-RangeFamily: TypeAlias = "Frame | Ranges"
-EACH, RUNNING = Frame(0, 0), Frame(None, 0)
+RangeFamily: TypeAlias = "WindowFrame | Ranges"
+EACH, RUNNING = WindowFrame(0, 0), WindowFrame(None, 0)
 
 
 def sums(table: Floats, family: RangeFamily, every: int = 1) -> Floats:

@@ -15,7 +15,7 @@ import numpy as np
 
 from discreet.imports import one_thread
 from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors, error, single
-from discreet.planning.ranges.families import Frame, RangeFamily
+from discreet.planning.ranges.families import RangeFamily, WindowFrame
 
 LEAST, MOST = 8, 4096
 """So many values may be summed in this way; fewer gain nothing, more would take long to plan."""
@@ -122,7 +122,7 @@ class _Search:
 
 def _fade(families: tuple[RangeFamily, ...]) -> int:
     """The end where a value counts in few of the sums: 1 the last values, -1 the first, 0 none."""
-    frames = [one for one in families if isinstance(one, Frame)]
+    frames = [one for one in families if isinstance(one, WindowFrame)]
     forward = any(one.before is None and one.after is not None for one in frames)
     backward = any(one.after is None and one.before is not None for one in frames)
     return forward - backward

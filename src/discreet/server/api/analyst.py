@@ -12,7 +12,7 @@ from discreet.client import wire
 from discreet.errors import Busy, EngineError, InvalidParameter, QueryRefused, tell
 from discreet.federation.nodes import given, offered
 from discreet.release.answer import Release
-from discreet.release.documents import FEW, FORMS, Told, dump, state
+from discreet.release.documents import FEW, FORMS, AnswerText, dump, state
 from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.bodies import (
@@ -26,7 +26,7 @@ from discreet.server.bodies import (
 )
 from discreet.server.people import Caller
 from discreet.server.records.asks import Began
-from discreet.server.records.sent import Kept
+from discreet.server.records.sent import SentAnswer
 from discreet.server.service import Service, shown
 from discreet.session.analyst import AnalystSession
 from discreet.session.question import Question as SessionQuestion
@@ -148,7 +148,7 @@ async def query(
     return again or await told(service, caller, name, asked)
 
 
-async def sent_again(service: Service, caller: Caller, name: str, known: Kept) -> Response | None:
+async def sent_again(service: Service, caller: Caller, name: str, known: SentAnswer) -> Response | None:
     """An answer that this caller was sent before, beside the present budget; None where it is to be asked anew."""
 
     def work() -> Response | None:
@@ -171,7 +171,7 @@ async def told(service: Service, caller: Caller, name: str, asked: Mapping[str, 
         look = began.look
         if len(release) > FEW or look is None or not look.key or session.versions() != look.versions:
             return written("json", release, session)
-        kept.append((look.versions, Told.of(release)))
+        kept.append((look.versions, AnswerText.of(release)))
         return Response(kept[0][1].text(release.replayed, session.budget), media_type=FORMS["json"][0])
 
     response = await service.ask(caller, name, asked, made, began)

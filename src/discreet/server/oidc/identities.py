@@ -93,7 +93,7 @@ class Identities:
             return self._people.sign_in(self._token(name))
 
     def _named(self, value: str) -> str | None:
-        found = self._state.one(
+        found = self._state.first_row(
             "SELECT name FROM identities WHERE issuer = ? AND value = ?", (self._issuer, value)
         )
         return None if found is None else str(found["name"])

@@ -37,7 +37,7 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Draft:
+class PolicyDraft:
     """A policy in the making.
 
     Attributes:
@@ -55,7 +55,7 @@ class Draft:
     units: tuple[str, ...] = ()
 
 
-def proposed(draft: Draft) -> dict[str, str]:
+def proposed(draft: PolicyDraft) -> dict[str, str]:
     """The fields of the form before anybody has decided."""
     fields = {"unit": draft.units[0] if draft.units else "", "max_rows": "3", "epsilon": "1"}
     for i, column in enumerate(draft.columns):
@@ -63,7 +63,7 @@ def proposed(draft: Draft) -> dict[str, str]:
     return fields
 
 
-def policy_of(draft: Draft, fields: Mapping[str, str]) -> Policy:
+def policy_of(draft: PolicyDraft, fields: Mapping[str, str]) -> Policy:
     """The policy that a form says.
 
     Raises:
@@ -71,7 +71,7 @@ def policy_of(draft: Draft, fields: Mapping[str, str]) -> Policy:
         PolicyError: the policy does not hold together.
 
     Example:
-        >>> draft = Draft(Path("v.toml"), "csv:v.csv", "v", (Column("who", ""), Column("age", "")))
+        >>> draft = PolicyDraft(Path("v.toml"), "csv:v.csv", "v", (Column("who", ""), Column("age", "")))
         >>> fields = {"unit": "who", "max_rows": "2", "epsilon": "1", "rule1": "bounds", "values1": "0, 120"}
         >>> policy_of(draft, fields).tables["v"].columns["age"].words()
         '0 … 120'

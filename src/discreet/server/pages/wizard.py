@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.server.dataset import open_dataset
-from discreet.server.pages.draft import Draft, policy_of, proposed
+from discreet.server.pages.draft import PolicyDraft, policy_of, proposed
 from discreet.server.pages.site import Visitor, form_of, moved, page, service_of, set_cookie, visits
 from discreet.server.people import ADMINISTRATOR
 from discreet.server.problems import not_there
@@ -27,7 +27,7 @@ QUESTIONS = 20
 BUDGETS = ("0.5", "1", "3", "10")
 
 
-def draft_of(service: Service) -> Draft:
+def policy_draft(service: Service) -> PolicyDraft:
     """The policy in the making.
 
     Raises:
@@ -42,7 +42,7 @@ def draft_of(service: Service) -> Draft:
 async def begin(request: Request, secret: str) -> Response:
     """Sign in whoever was shown this address on the machine itself; it holds once."""
     service = service_of(request)
-    draft_of(service)
+    policy_draft(service)
     if not service.secret or not hmac.compare_digest(secret.encode(), service.secret.encode()):
         raise not_there()
     service.secret = ""
@@ -54,7 +54,7 @@ async def begin(request: Request, secret: str) -> Response:
 @router.get("/steward/new")
 async def new(request: Request, visitor: Manager) -> Response:
     """The decisions."""
-    draft = draft_of(service_of(request))
+    draft = policy_draft(service_of(request))
     return _decisions(request, visitor, draft, proposed(draft))
 
 
@@ -62,7 +62,7 @@ async def new(request: Request, visitor: Manager) -> Response:
 async def decided(request: Request, visitor: Manager) -> Response:
     """Write the policy, open it, and lead to the first question."""
     service = service_of(request)
-    draft = draft_of(service)
+    draft = policy_draft(service)
     fields = await form_of(request, visitor, 2 * len(draft.columns) + 10)
 
     def made() -> str:
@@ -103,7 +103,7 @@ def _signed_in(service: Service, token: str) -> str:
 
 
 def _decisions(
-    request: Request, visitor: Visitor, draft: Draft, fields: dict[str, str], error: Any = None
+    request: Request, visitor: Visitor, draft: PolicyDraft, fields: dict[str, str], error: Any = None
 ) -> Response:
     return page(
         request, "wizard.html", visitor, 200 if error is None else 422, draft=draft, fields=fields, error=error,

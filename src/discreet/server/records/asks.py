@@ -67,7 +67,9 @@ class Asks:
         """Keep the question, so that its answer can be shown again; whether it is a new one."""
         row = (name, dataset, key)
         answered = self._histories[dataset].answered(key)
-        if answered and self._state.one("SELECT 1 FROM asks WHERE name = ? AND dataset = ? AND key = ?", row):
+        if answered and self._state.first_row(
+            "SELECT 1 FROM asks WHERE name = ? AND dataset = ? AND key = ?", row
+        ):
             return False
 
         def work() -> bool:
@@ -115,7 +117,7 @@ class Asks:
         Raises:
             NotThere: there is none of this key of this analyst.
         """
-        row = self._state.one(
+        row = self._state.first_row(
             "SELECT body FROM asks WHERE name = ? AND dataset = ? AND key = ?", (name, dataset, key)
         )
         if row is None:

@@ -88,9 +88,8 @@ class Changes:
             self._looked = moment
             if not self._in_place() and not self._using.locked():
                 with self._using:
-                    if (
-                        not self._in_place() and not self._closed
-                    ):  # another thread may have opened it meanwhile
+                    # Another thread may have opened it meanwhile.
+                    if not self._in_place() and not self._closed:
                         self._open_again()
         file = self._file
         found = b"" if file is None else _read(file.fd)
@@ -114,9 +113,8 @@ class Changes:
                 try:
                     yield
                 finally:
-                    with contextlib.suppress(
-                        LedgerError
-                    ):  # an odd number stays, by which nobody keeps anything
+                    # Where it cannot be written, an odd number stays, by which nobody keeps anything.
+                    with contextlib.suppress(LedgerError):
                         self._note(file, (number + 1) % (1 << 64))
             finally:
                 fcntl.flock(file.fd, fcntl.LOCK_UN)

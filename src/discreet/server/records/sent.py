@@ -15,14 +15,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from discreet.release.documents import Told
+from discreet.release.documents import AnswerText
 
 MOST_BYTES, LONGEST = 32 << 20, 1 << 16
 """Characters of all answers that are kept, and of one."""
 
 
 @dataclass(frozen=True)
-class Kept:
+class SentAnswer:
     """An answer that was sent.
 
     Attributes:
@@ -32,7 +32,7 @@ class Kept:
     """
 
     versions: tuple[str, ...]
-    told: Told
+    told: AnswerText
     names: set[str] = field(default_factory=set)
 
     @property
@@ -46,7 +46,7 @@ class Sent:
 
     Example:
         >>> sent, asked = Sent(), {"query": "SELECT COUNT(*) FROM visits", "epsilon": "0.1"}
-        >>> sent.keep("hospital", asked, "ana", ("visits 1",), Told('{"a": 1, ', '"rows": []'))
+        >>> sent.keep("hospital", asked, "ana", ("visits 1",), AnswerText('{"a": 1, ', '"rows": []'))
         >>> sent.find("hospital", asked, "ana") is not None, sent.find("hospital", asked, "ben")
         (True, None)
     """
@@ -54,11 +54,11 @@ class Sent:
     def __init__(self, most: int = MOST_BYTES) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._kept: OrderedDict[str, Kept] = OrderedDict()
+        self._kept: OrderedDict[str, SentAnswer] = OrderedDict()
         self._size = 0
 
     def keep(
-        self, dataset: str, asked: Mapping[str, Any], name: str, versions: tuple[str, ...], told: Told
+        self, dataset: str, asked: Mapping[str, Any], name: str, versions: tuple[str, ...], told: AnswerText
     ) -> None:
         """Keep an answer that was sent to an analyst, whose slot is over.
 
@@ -69,7 +69,7 @@ class Sent:
             versions: of the data that was asked, before and after.
             told: the answer.
         """
-        question, new = _named(dataset, asked), Kept(versions, told)
+        question, new = _named(dataset, asked), SentAnswer(versions, told)
         if new.size > LONGEST:
             return
         with self._lock:
@@ -83,7 +83,7 @@ class Sent:
             while self._size > self._most:
                 self._size -= self._kept.popitem(last=False)[1].size
 
-    def find(self, dataset: str, asked: Mapping[str, Any], name: str) -> Kept | None:
+    def find(self, dataset: str, asked: Mapping[str, Any], name: str) -> SentAnswer | None:
         """The answer to the same question, which this analyst was sent; None where none is kept.
 
         It is right as long as the versions of the data are still its own.

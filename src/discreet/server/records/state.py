@@ -150,7 +150,7 @@ class State:
                 known[sql, given] = rows
         return rows
 
-    def one(self, sql: str, given: Sequence[Any] = ()) -> Row | None:
+    def first_row(self, sql: str, given: Sequence[Any] = ()) -> Row | None:
         """The first row of a query."""
         return next(iter(self.all(sql, given)), None)
 

@@ -69,7 +69,7 @@ def _read(queries: Queries, identity: str, number: int) -> list[Source]:
     if not asked:
         return []
     try:
-        plan = queries.planned(Question.of_kept(asked))
+        plan = queries.planned(Question.of_json(asked))
     except DiscreetError:
         return []  # under another policy
     if queries.identity(plan) != identity:
@@ -162,30 +162,30 @@ def least(
         InvalidParameter: no epsilon will do, or `within` names no column of the answer.
     """
     targets = targets_of(within)
-    known = known_of(queries, question.at(ONE)) if reuse else None
+    known = known_of(queries, question.with_epsilon(ONE)) if reuse else None
     if known is not None and known.whole:
         errors = errors_of(queries, known.shown(), question, group_rows)
         if all(errors.get(name, math.inf) <= target for name, target in targets.items()):
             return Fraction(0), known
 
     def make(epsilon: Fraction) -> QueryPlan:
-        own = None if known is None else known_of(queries, question.at(epsilon), known.recall)
-        return queries.planned(question.at(epsilon)) if own is None else own.together()
+        own = None if known is None else known_of(queries, question.with_epsilon(epsilon), known.recall)
+        return queries.planned(question.with_epsilon(epsilon)) if own is None else own.together()
 
     epsilon = least_epsilon(make, queries.catalog.public, within, question.level, group_rows)
     if known is None:
         return epsilon, None
-    alone = errors_of(queries, queries.planned(question.at(epsilon)), question, group_rows)
+    alone = errors_of(queries, queries.planned(question.with_epsilon(epsilon)), question, group_rows)
     if all(alone.get(name, math.inf) <= target for name, target in targets.items()):
         return epsilon, None  # the earlier answers are too coarse to help
-    asked = _unasked(queries, question.at(epsilon))
+    asked = _unasked(queries, question.with_epsilon(epsilon))
     return asked.epsilon, known_of(queries, asked, known.recall)
 
 
 def _unasked(queries: Queries, question: Question) -> Question:
     """The question for the next larger epsilon that it was not asked for: a replay would be no measurement more."""
     while queries.ledger.number_of(queries.identity(queries.planned(question))) is not None:
-        question = question.at(round_up(question.epsilon * STEP))
+        question = question.with_epsilon(round_up(question.epsilon * STEP))
     return question
 
 
@@ -194,7 +194,7 @@ def as_exact(queries: Queries, question: Question) -> tuple[Fraction, RecalledQu
     known = known_of(queries, question)
     if known is None or not (missing := known.missing()):
         return question.epsilon * (known is None), known
-    asked = _unasked(queries, question.at(missing))
+    asked = _unasked(queries, question.with_epsilon(missing))
     found = known_of(queries, asked, known.recall)
     if asked.epsilon >= question.epsilon or found is None or _fewer(found, known):
         return question.epsilon, None
@@ -251,7 +251,7 @@ def answered(
 
 def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]) -> list[str]:
     """The warning that an error was foreseen for groups of a certain size; it depends on the question alone."""
-    plan = queries.planned(question.at(ONE))
+    plan = queries.planned(question.with_epsilon(ONE))
     small, large = (errors_of(queries, plan, question, GROUP_ROWS * times) for times in (1, 16))
     names = [one_line(name) for name in within if small.get(name) != large.get(name)]
     return [FORESEEN.format(", ".join(names))] if names else []
@@ -265,7 +265,7 @@ def _answer(
     say: Callable[[str], None],
 ) -> Release:
     if known is None:
-        asked = question.at(cost)
+        asked = question.with_epsilon(cost)
         return queries.answer(asked, queries.planned(asked), say)
     return measured(queries, known, say) if cost else free(queries, known)
 
@@ -308,7 +308,7 @@ def measured(queries: Queries, known: RecalledQuestion, say: Callable[[str], Non
     def made(noisy: list[NoisyIntegers]) -> tuple[Release, bytes]:
         say("finishing the answer")
         answer = finished(noisy)
-        return answer, pack(answer, noisy, True, asked=known.question.kept())
+        return answer, pack(answer, noisy, True, asked=known.question.to_json())
 
     def again(kept: bytes) -> Release:
         stored = unpack(kept, known.plan)

@@ -62,7 +62,7 @@ def planned_columns(
         InvalidParameter: there is no such column, one that was named cannot be taken, or bins cannot be read.
     """
     asked = _folded(table, names)
-    ends = {_one(table, name): value for name, value in bins.items()}
+    ends = {_known_column(table, name): value for name, value in bins.items()}
     made, left = [], {}
     for folded, column in table.columns.items():
         if names is not None and folded not in asked:
@@ -83,7 +83,7 @@ def planned_columns(
     return made, left
 
 
-def _one(table: PrivateTable, name: object) -> str:
+def _known_column(table: PrivateTable, name: object) -> str:
     folded = name.lower() if isinstance(name, str) else ""
     if folded not in table.columns:
         raise InvalidParameter(
@@ -96,7 +96,7 @@ def _one(table: PrivateTable, name: object) -> str:
 def _folded(table: PrivateTable, names: Sequence[str] | None) -> list[str]:
     if names is not None and (isinstance(names, str) or not isinstance(names, Sequence)):
         raise InvalidParameter("columns is no list of names.", 'Write columns=["age", "county"].')
-    found = [_one(table, name) for name in names or ()]
+    found = [_known_column(table, name) for name in names or ()]
     if len(set(found)) < len(found) or names == []:
         raise InvalidParameter("No column is named, or one twice.", "Name each once.")
     return found

@@ -30,7 +30,7 @@ from discreet.sql.plan.plan import QueryPlan
 from discreet.synthetic.adaptive import MOST_CELLS, Found, measure, most_draws, see_possible, workload_of
 from discreet.synthetic.axes import table_of
 from discreet.synthetic.counts import Counts
-from discreet.synthetic.drawing import drawn
+from discreet.synthetic.drawing import sample_rows
 from discreet.synthetic.errors import MarginalError, errors_of
 from discreet.synthetic.fitting import Fitting, Measured, total_of
 from discreet.synthetic.foretold import SynthesisPreview, marginals_of
@@ -238,7 +238,7 @@ class Synthesis:
         total = total_of(kept.measured)
         count = self.rows if self.rows is not None else min(round(total), 1 << 24)
         axes = [one.axis for one in self.columns]
-        values = table_of(axes, drawn(model, count, random), random)
+        values = table_of(axes, sample_rows(model, count, random), random)
         report = Report(tuple(axis.name for axis in axes), kept.errors, total)
         return SyntheticTable(values, self.table.name, loss.epsilon, loss.delta, dict(self.left_out), report)
 

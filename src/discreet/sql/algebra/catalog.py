@@ -181,13 +181,13 @@ class Catalog:
             (source,) = meant(name, schemas)
             schema = schemas[source]
             own = declared.privacy_unit != "row" and not declared.through
-            unit = _one(declared.privacy_unit or "", schema) if own else None
-            rules = {_one(c, schema): rule for c, rule in declared.columns.items()}
+            unit = _only_column(declared.privacy_unit or "", schema) if own else None
+            rules = {_only_column(c, schema): rule for c, rule in declared.columns.items()}
             if declared.personal is not None:
                 rules = _with_classes(
-                    rules, schema[_one(declared.personal.column, schema)], declared.personal
+                    rules, schema[_only_column(declared.personal.column, schema)], declared.personal
                 )
-            steps = {_one(c, schema) for c in declared.through or {}} | _keys_of(name, policy, schema)
+            steps = {_only_column(c, schema) for c in declared.through or {}} | _keys_of(name, policy, schema)
             columns = {
                 column.name.lower(): _column(name, column, rules.get(key), key == unit, folded)
                 for key, column in visible(schema, {*rules, *steps} | ({unit} if unit else set())).items()
@@ -214,7 +214,7 @@ def _with_classes(
 def _keys_of(name: str, policy: Policy, schema: TableSchema) -> set[str]:
     """The columns of a table that others name as keys."""
     steps = [key for table in policy.tables.values() for key in (table.through or {}).values()]
-    return {_one(key.column, schema) for key in steps if key.table.lower() == name.lower()}
+    return {_only_column(key.column, schema) for key in steps if key.table.lower() == name.lower()}
 
 
 def with_paths(private: Mapping[str, PrivateTable], policy: Policy) -> dict[str, PrivateTable]:
@@ -301,7 +301,7 @@ def visible(schema: TableSchema, declared: Set[str]) -> dict[str, ColumnSchema]:
     }
 
 
-def _one(name: str, names: Iterable[str]) -> str:
+def _only_column(name: str, names: Iterable[str]) -> str:
     """The one column that the policy means; a check before saw that there is one."""
     (found,) = meant(name, names)
     return found

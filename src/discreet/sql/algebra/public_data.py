@@ -38,11 +38,11 @@ def spelled(data: pa.Table) -> pa.Table:
     """The same rows, in which values are identical where an engine holds them equal."""
     import pyarrow as pa
 
-    columns = [_one(column) for column in data.itercolumns()]
+    columns = [_plain_column(column) for column in data.itercolumns()]
     return pa.Table.from_arrays(columns, names=data.column_names)
 
 
-def _one(column: pa.ChunkedArray) -> pa.ChunkedArray:
+def _plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -176,7 +176,7 @@ def svg(node: Node) -> str:
         '<defs><marker id="up" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">'
         '<path d="M0 0L8 4L0 8z" fill="#667"/></marker></defs>',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
-        *_drawn(box, float(GAP), float(GAP)),
+        *_box_with_children(box, float(GAP), float(GAP)),
         "</svg>",
     ]
     return "\n".join(parts) + "\n"
@@ -196,7 +196,7 @@ def _box(node: Node) -> _Box:
     return _Box(node, tuple(lines), tuple(_box(child) for child in node.children))
 
 
-def _drawn(box: _Box, left: float, top: float) -> Iterator[str]:
+def _box_with_children(box: _Box, left: float, top: float) -> Iterator[str]:
     """A box in the middle above its children, and an arrow from each of them."""
     x, middle = left + (box.spread - box.width) / 2, left + box.spread / 2
     colour = COLOURS.get(box.node.kind, PLAIN)
@@ -218,5 +218,5 @@ def _drawn(box: _Box, left: float, top: float) -> Iterator[str]:
             f'<path d="M{start:.1f} {head:.1f}C{start:.1f} {head - RISE / 2:.1f} {reach:.1f} {foot + RISE / 2:.1f} '
             f'{reach:.1f} {foot + 1:.1f}" fill="none" stroke="#667" marker-end="url(#up)"/>'
         )
-        yield from _drawn(child, at_x, head)
+        yield from _box_with_children(child, at_x, head)
         at_x += child.spread + GAP

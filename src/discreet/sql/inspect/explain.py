@@ -360,4 +360,4 @@ def _figure(number: float) -> str:
     return f"{number:,.0f}" if 1e4 <= number < 1e15 else f"{number:.4g}"
 
 
-__all__ = ["Explanation", "explain", "pretty"]
+__all__ = ["Explanation", "explain"]

@@ -185,7 +185,7 @@ def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -
     """
     shape = draws, *entries.shape
     if release.law is not None:
-        return release.law.drawn(measure, shape) + entries
+        return release.law.sample_noise(measure, shape) + entries
     generator = np.random.default_rng()
     noise = (
         generator.laplace(0.0, float(release.scale(measure)), shape)

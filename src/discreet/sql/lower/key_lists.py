@@ -39,11 +39,11 @@ def key_list(keys: tuple[tuple[int, Key], ...]) -> pa.Table:
     """
     if any(len(key.values) > MOST_ROWS or key.expression.type not in _EXACT for _, key in keys):
         return _made(tuple((f"key{index}", key.arrow()) for index, key in keys))
-    return _kept(tuple((f"key{index}", key.expression.type, key.values) for index, key in keys))
+    return _cached_table(tuple((f"key{index}", key.expression.type, key.values) for index, key in keys))
 
 
 @lru_cache(MOST)
-def _kept(columns: tuple[tuple[str, Type, tuple[Any, ...]], ...]) -> pa.Table:
+def _cached_table(columns: tuple[tuple[str, Type, tuple[Any, ...]], ...]) -> pa.Table:
     return _made(tuple((name, arrow.listed(values, arrow_type(kind))) for name, kind, values in columns))
 
 

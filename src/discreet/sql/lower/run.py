@@ -20,7 +20,7 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
-from discreet.sql.lower.uses import drawn, near_leaves_of, use_of
+from discreet.sql.lower.uses import near_leaves_of, noise_count, use_of
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.near_leaves import NearLeaves
@@ -325,8 +325,8 @@ def run_release(
 
     Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
     sensitivity_i / epsilon_i, which is epsilon_i-DP, or chosen by rank (`mechanisms.ranks.quantiles_with_ends`) at
-    epsilon_i, and the measures compose by addition. Where groups must be found,
-    that is a release before it, with a delta; after it the found groups are public.
+    epsilon_i, and the measures compose by addition. Where groups must be found, that is a release before it, with a
+    delta; after it the found groups are public.
 
     Args:
         release: the plan; its keys are public or to be found.
@@ -344,7 +344,7 @@ def run_release(
         release, units = discover(release, engine, salt, draw, given)
         for index in range(len(release.measures)):
             if index != known:
-                draw.settle_size(use_of(release, index), drawn(release, index))
+                draw.settle_size(use_of(release, index), noise_count(release, index))
     elsewhere = [
         index
         for index, measured in enumerate(release.measures)

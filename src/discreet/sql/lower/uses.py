@@ -79,7 +79,7 @@ def _worked_out(release: PlannedRelease) -> dict[str, Use]:
             noise = GaussianVector(parameter, release.square(measured))
         else:
             noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
-        values = drawn(release, index) if found is None else None
+        values = noise_count(release, index) if found is None else None
         kept = None if release.people is None else keeps(release.people, release.shares[index])
         out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index), kept=kept)
     return out
@@ -97,7 +97,7 @@ def _by_class(release: PlannedRelease, index: int, people: ByClass) -> dict[str,
     return {
         use_of_class(release, index, name): Use(
             LaplaceVector(release.scale(index) / share, release.sensitivity(measured)),
-            "add_remove", drawn(release, index), together, name,
+            "add_remove", noise_count(release, index), together, name,
         )
         for name, share in zip(classes.names, classes.shares, strict=True)
     }  # fmt: skip
@@ -122,7 +122,7 @@ def near_leaves_of(release: PlannedRelease, number: int) -> NearLeaves | None:
     return None
 
 
-def drawn(release: PlannedRelease, index: int) -> int:
+def noise_count(release: PlannedRelease, index: int) -> int:
     """How many values of a measure get noise: its integers, or, where leaves are chosen by rank, the groups."""
     one = release.measures[index]
     if isinstance(one, AllRows):

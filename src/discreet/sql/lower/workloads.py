@@ -220,9 +220,13 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     """
     if release.people is not None:
         shape = draws, release.cells, release.measures[measure].entries
-        return release.people.drawn(measure, shape, release.people.of_groups(release.keys, release.cells))
+        return release.people.sample_noise(
+            measure, shape, release.people.of_groups(release.keys, release.cells)
+        )
     if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
-        return release.recalled.drawn(measure, (draws, release.cells, release.measures[measure].entries))
+        return release.recalled.sample_noise(
+            measure, (draws, release.cells, release.measures[measure].entries)
+        )
     estimated = release.estimated
     if isinstance(estimated, SeriesLaw | Pieced):
         return estimated.again(measure, release.measures[measure].entries, draws, seed)

@@ -86,7 +86,7 @@ class Recalled:
         number = squares**2 / np.maximum(fourth, 1e-300)
         return np.asarray(largest * np.sqrt(2 * squares) * effective(np.maximum(number, 1), confidence))
 
-    def drawn(self, measure: int, shape: tuple[int, ...]) -> Floats:
+    def sample_noise(self, measure: int, shape: tuple[int, ...]) -> Floats:
         """Noise of single cells, drawn anew; different cells are sums of different ones.
 
         This simulates; it protects nothing, so NumPy's generator will do.

@@ -56,7 +56,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
     names = [output_name(item) for item in node.expressions]
     shown, over_all = _apart(node, every, names)
     inside = [output_name(item) for item in shown.expressions]
-    selects = [_one(shown, keys, every, inside) for keys in sets]
+    selects = [_plain_grouping(shown, keys, every, inside) for keys in sets]
     for select in selects:
         select.meta[_SETS] = f"{_place(group)} {text}"
     union: exp.Query = selects[0]
@@ -173,7 +173,9 @@ def _members(node: exp.Expr) -> list[exp.Expr]:
     return [node]
 
 
-def _one(node: exp.Select, keys: list[exp.Expr], every: list[exp.Expr], names: list[str]) -> exp.Select:
+def _plain_grouping(
+    node: exp.Select, keys: list[exp.Expr], every: list[exp.Expr], names: list[str]
+) -> exp.Select:
     out = node.copy()
     for part in ("order", "limit", "offset", "with_"):
         out.set(part, None)

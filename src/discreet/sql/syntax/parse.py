@@ -17,7 +17,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, named_windows, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
 from discreet.sql.syntax.nodes import has_window
-from discreet.sql.syntax.refusal import at, refuse
+from discreet.sql.syntax.refusal import refuse, refuse_at
 from discreet.sql.syntax.rewrites import padded
 from discreet.sql.syntax.select_lists import name_apart
 
@@ -230,12 +230,12 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
     meant = rewrites.misspelt(text, _offset(text, line, column)) if line else None
     if meant is not None:
         start, end, keyword = meant
-        return at(text, start, end, f"This is not SQL that can be read: {fault}.",
+        return refuse_at(text, start, end, f"This is not SQL that can be read: {fault}.",
                         f"Did you mean {keyword}, where it says {text[start:end]}?")  # fmt: skip
     top = re.search(r"\bselect\s+top\s+(\d{1,9})\b", text, re.IGNORECASE)
     bounds = re.search(r"\bcontribution_bounds_per_(?:row|group)\s*=>", text, re.IGNORECASE)
     if bounds is not None:
-        return at(text, *bounds.span(), "Bounds are not an argument of an aggregate here.",
+        return refuse_at(text, *bounds.span(), "Bounds are not an argument of an aggregate here.",
                   "Write AVG(clamp(x, 0, 100)) for AVG(x, contribution_bounds_per_row => (0, 100)).")  # fmt: skip
     fix = (
         f"Leave TOP {top[1]} out and write LIMIT {top[1]} at the end, behind an ORDER BY."

@@ -16,7 +16,7 @@ from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
-from discreet.sql.syntax.refusal import at
+from discreet.sql.syntax.refusal import refuse_at
 
 CLAUSE = "DIFFERENTIAL_PRIVACY"
 NAMES = {
@@ -72,7 +72,7 @@ def priced(text: str) -> Priced | None:
         return None
     if len(places) > 1:
         second = tokens[places[1]]
-        raise at(text, second.start, second.end + 1, "This statement carries two prices.",
+        raise refuse_at(text, second.start, second.end + 1, "This statement carries two prices.",
                  "Leave one of them out: epsilon is that of the whole statement.")  # fmt: skip
     first = places[0]
     options, last = _options(text, tokens, first + 2)
@@ -95,7 +95,7 @@ def looked_at(text: str) -> tuple[str, str] | None:
     if found is None:
         return None
     if found[2].upper() == "ANALYZE":
-        raise at(text, found.start(2), found.end(2), "EXPLAIN ANALYZE would run the query.",
+        raise refuse_at(text, found.start(2), found.end(2), "EXPLAIN ANALYZE would run the query.",
                  "Write EXPLAIN, which reads no data.")  # fmt: skip
     word = "EXPLAIN" if found[1].upper() == "EXPLAIN" else "DESCRIBE"
     return word, text[found.start(2) :].rstrip().rstrip(";")
@@ -114,23 +114,25 @@ def _options(text: str, tokens: Sequence[Token], first: int) -> tuple[dict[str, 
         return {}, first - 1
     whole = tokens[first]
     if first + 1 >= len(tokens) or tokens[first + 1].token_type is not TokenType.L_PAREN:
-        raise at(text, whole.start, whole.end + 1, "Parentheses are missing after OPTIONS.", _USAGE)
+        raise refuse_at(text, whole.start, whole.end + 1, "Parentheses are missing after OPTIONS.", _USAGE)
     end = next((n for n in range(first + 2, len(tokens)) if tokens[n].token_type is TokenType.R_PAREN), None)
     if end is None:
-        raise at(text, whole.start, whole.end + 1, "The parenthesis of OPTIONS is not closed.", _USAGE)
+        raise refuse_at(text, whole.start, whole.end + 1, "The parenthesis of OPTIONS is not closed.", _USAGE)
     found: dict[str, str] = {}
     for option in _between_commas(tokens[first + 2 : end]):
         start, stop = option[0].start, option[-1].end + 1
         known = len(option) == 3 and option[1].token_type is TokenType.EQ
         if not known:
-            raise at(text, start, stop, "This option is not a name and a literal.", _USAGE)
+            raise refuse_at(text, start, stop, "This option is not a name and a literal.", _USAGE)
         name = option[0].text.lower()
         if name in REFUSED:
-            raise at(text, start, stop, REFUSED[name], f"Leave {name} out.")
+            raise refuse_at(text, start, stop, REFUSED[name], f"Leave {name} out.")
         if name not in NAMES:
-            raise at(text, start, stop, f"There is no option {name}.", f"The options are {', '.join(NAMES)}.")
+            raise refuse_at(
+                text, start, stop, f"There is no option {name}.", f"The options are {', '.join(NAMES)}."
+            )
         if NAMES[name] in found:
-            raise at(text, start, stop, f"{name} stands there twice.", "Leave one of them out.")
+            raise refuse_at(text, start, stop, f"{name} stands there twice.", "Leave one of them out.")
         found[NAMES[name]] = option[2].text
     return found, end
 

@@ -23,10 +23,10 @@ def refuse(node: exp.Expr | None, text: str, cause: str, fix: str) -> QueryRefus
     where = place(node, text)
     if where is None:
         return QueryRefused(cause, fix)
-    return at(text, *where, cause, fix)
+    return refuse_at(text, *where, cause, fix)
 
 
-def at(text: str, start: int, end: int, cause: str, fix: str) -> QueryRefused:
+def refuse_at(text: str, start: int, end: int, cause: str, fix: str) -> QueryRefused:
     """The same for a part of the text that is known by its place."""
     line = text.count("\n", 0, start) + 1
     head = text.rfind("\n", 0, start) + 1

@@ -89,7 +89,7 @@ def test_a_place_too_many_is_found() -> None:
 
     with (
         mock.patch.object(unnest, "_places", more),
-        mock.patch.object(unnest, "_kept", lambda rows, items, *_: items),
+        mock.patch.object(unnest, "_capped", lambda rows, items, *_: items),
     ):
         most, allowed = moved(QUESTIONS[0], by_unit=False)
     assert most > allowed

@@ -9,13 +9,13 @@ import pytest
 from tests.inside import plan_of
 
 import discreet as dp
-from discreet.planning.ranges.families import EACH, RUNNING, Frame
+from discreet.planning.ranges.families import EACH, RUNNING, WindowFrame
 from discreet.sql.plan.workloads.windows import families_of
 
 PLAIN = "SELECT day, {} AS c FROM data GROUP BY day"
 MOVING = PLAIN.format("AVG(COUNT(*)) OVER (ORDER BY day ROWS BETWEEN {})")
 WITH = "WITH d AS (SELECT day, sex, COUNT(*) AS n, SUM(x) AS s FROM data GROUP BY day, sex) "
-BACK = Frame(0, None)
+BACK = WindowFrame(0, None)
 
 
 @pytest.fixture(scope="module")
@@ -33,12 +33,12 @@ def session() -> dp.Session:
         (PLAIN.format("SUM(COUNT(*)) OVER (ORDER BY day) / SUM(SUM(x)) OVER (ORDER BY day)"), {0: (RUNNING,)}),
         (PLAIN.format("COUNT(*) - LAG(COUNT(*)) OVER (ORDER BY day)"), {}),
         (PLAIN.format("SUM(COUNT(*)) OVER ()"), {}),
-        (MOVING.format("6 PRECEDING AND CURRENT ROW"), {0: (Frame(6, 0),)}),
-        (MOVING.format("3 PRECEDING AND 3 FOLLOWING"), {0: (Frame(3, 3),)}),
-        (PLAIN.format("SUM(COUNT(*)) OVER (ORDER BY day ROWS 9 PRECEDING)"), {0: (Frame(9, 0),)}),
+        (MOVING.format("6 PRECEDING AND CURRENT ROW"), {0: (WindowFrame(6, 0),)}),
+        (MOVING.format("3 PRECEDING AND 3 FOLLOWING"), {0: (WindowFrame(3, 3),)}),
+        (PLAIN.format("SUM(COUNT(*)) OVER (ORDER BY day ROWS 9 PRECEDING)"), {0: (WindowFrame(9, 0),)}),
         (
             WITH + "SELECT SUM(n) OVER w AS t, AVG(s) OVER (w ROWS 2 PRECEDING) AS a FROM d WINDOW w AS (ORDER BY day)",
-            {0: (Frame(2, 0), RUNNING)},
+            {0: (WindowFrame(2, 0), RUNNING)},
         ),
         (WITH + "SELECT *, SUM(n) OVER (PARTITION BY sex ORDER BY day) AS t FROM d", {0: (EACH, RUNNING)}),
         (WITH + "SELECT t FROM (SELECT day, SUM(n) OVER (ORDER BY day) AS t FROM d) AS x WHERE t > 3", {0: (RUNNING,)}),

@@ -33,13 +33,13 @@ def factors(node: exp.Expr) -> tuple[exp.Interval, exp.Expr] | None:
         and not isinstance(node.this, exp.Literal | exp.Neg)
         and node.args.get("unit")
     ):
-        return _one(node.args["unit"].name), node.this
+        return _single_interval(node.args["unit"].name), node.this
     if isinstance(node, exp.Anonymous) and node.name.lower() in NAMED and len(node.expressions) == 1:
-        return _one(NAMED[node.name.lower()]), node.expressions[0]
+        return _single_interval(NAMED[node.name.lower()]), node.expressions[0]
     return None
 
 
-def _one(unit: str) -> exp.Interval:
+def _single_interval(unit: str) -> exp.Interval:
     return exp.Interval(this=exp.Literal.string("1"), unit=exp.Var(this=unit))
 
 

@@ -144,7 +144,7 @@ def join_items(
     cap = left.rows.max_rows * most
     loose = left.rows.per_unit and cap > MOST_ROWS
     around = rel.PublicJoin(
-        rel.Select(left.rows.relation, (*own, (listed.name, _kept(left.rows, items, most, columns))), None),
+        rel.Select(left.rows.relation, (*own, (listed.name, _capped(left.rows, items, most, columns))), None),
         _places(number, place.name, most, asked.sql("duckdb")),
         fn.must("le", place, fn.must("len", listed)),
         clause.outer,
@@ -187,7 +187,7 @@ def _places(number: int, at: str, most: int, items: str) -> rel.Places:
     return rel.Places(f"__public_{number}", pa.table({at: pa.array(range(1, most + 1), pa.int64())}), items)
 
 
-def _kept(rows: Rows, items: Expression, most: int, columns: list[Column]) -> Expression:
+def _capped(rows: Rows, items: Expression, most: int, columns: list[Column]) -> Expression:
     """The list, cut to its bound where it can be longer."""
     if isinstance(items, Call) and items.name == "list_value":
         return items

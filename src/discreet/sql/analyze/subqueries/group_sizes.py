@@ -247,4 +247,4 @@ def _with(select: exp.Select, with_: exp.With | None) -> exp.Select:
     return out
 
 
-__all__ = ["AskedSizes", "asked_sizes"]
+__all__ = ["asked_sizes"]

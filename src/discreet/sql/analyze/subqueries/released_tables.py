@@ -105,13 +105,13 @@ def given(
 
 def at_most_one_row(query: exp.Expr, releases: Sequence[UnplannedRelease]) -> bool:
     """Whether the text says that a public query has one row at most."""
-    return _one(query, {}, {release.name for release in releases if not release.keys})
+    return _single_row(query, {}, {release.name for release in releases if not release.keys})
 
 
-def _one(query: exp.Expr, known: Mapping[str, exp.Expr], single: set[str]) -> bool:
+def _single_row(query: exp.Expr, known: Mapping[str, exp.Expr], single: set[str]) -> bool:
     query = query.unnest()
     if isinstance(query, exp.Table):
-        return query.name in single or (query.name in known and _one(known[query.name], known, single))
+        return query.name in single or (query.name in known and _single_row(known[query.name], known, single))
     if not isinstance(query, exp.Select):
         return False
     limit = query.args.get("limit")
@@ -131,7 +131,7 @@ def _one(query: exp.Expr, known: Mapping[str, exp.Expr], single: set[str]) -> bo
     if any(map(has_aggregate, query.selects)):
         return True
     source = query.args.get("from_")
-    return source is None or _one(source.this, known, single)
+    return source is None or _single_row(source.this, known, single)
 
 
 def unlike(

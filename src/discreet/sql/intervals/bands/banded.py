@@ -31,7 +31,7 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.bands import curvature
 from discreet.sql.intervals.bands.expressions import Number, Role
-from discreet.sql.intervals.bands.relations import FAN, NoBandsError, Relation
+from discreet.sql.intervals.bands.relations import FAN, ROW, NoBandsError, Relation
 from discreet.sql.intervals.bands.rewrite import Bands
 from discreet.sql.intervals.noise_widths import half_widths
 from discreet.sql.intervals.row_identity import Identified
@@ -54,8 +54,6 @@ MOST_PAIRS = 30_000_000
 """The most pairs of groups that are compared for a rank."""
 MOST_TEXT = 1_000_000
 """The longest statement over bands, in characters: each condition is written for both ends."""
-
-
 COMPARED = 0.2
 """The share of the chance to fail that goes to finding a row, of which a number is told."""
 MOST_SIZES = 64
@@ -131,7 +129,7 @@ class Banded:
     @property
     def _small(self) -> bool:
         cells = [release.cells for release in self.plan.releases]
-        pairs = "__number" in self.sql and sum(cells) ** 2 > MOST_PAIRS
+        pairs = ROW in self.sql and sum(cells) ** 2 > MOST_PAIRS
         return sum(cells) <= MOST_CELLS and not pairs and len(self.sql) <= MOST_TEXT
 
     def selected(self, confidence: float, rows: int) -> float:

@@ -2,8 +2,7 @@
 
 The classes split the units (`algebra.personal`), so a unit moves the integers of its own class and no others. Those of
 the class with share r get noise for r epsilon: parallel composition (McSherry 2009) gives each person r epsilon of
-their own class. The numbers that are shown are sums over the classes, which is
-post-processing, so they have no bias.
+their own class. The numbers that are shown are sums over the classes, which is post-processing, so they have no bias.
 
 Sampling (`sampled`) would keep a person of share r with the probability q = (e^(r t) - 1)/(e^t - 1) and add noise for
 t. A sum that is to have no bias divides by q: its noise has the standard deviation sqrt(2)/(q t), and the coins add the
@@ -92,7 +91,7 @@ class ByClass:
         """The same for the groups of one class."""
         return replace(self, only=group)
 
-    def drawn(self, measure: int, shape: tuple[int, ...], groups: NDArray[np.intp]) -> Floats:
+    def sample_noise(self, measure: int, shape: tuple[int, ...], groups: NDArray[np.intp]) -> Floats:
         """Noise of the integers of some groups, drawn anew: float64 array (draws, groups, integers).
 
         This simulates; it protects nothing.
@@ -105,5 +104,5 @@ class ByClass:
         out = np.empty(shape)
         for group in np.unique(groups).tolist():
             at = groups == group
-            out[:, at] = self.narrowed(group).law.drawn(measure, (shape[0], int(at.sum()), *shape[2:]))
+            out[:, at] = self.narrowed(group).law.sample_noise(measure, (shape[0], int(at.sum()), *shape[2:]))
         return out

@@ -16,7 +16,7 @@ def protected(people: ByClass, epsilon: Fraction) -> str:
     return ", ".join(f"{name} {show(share * epsilon)}" for name, share in pairs)
 
 
-def kept(people: ByClass, epsilon: Fraction) -> str:
+def sampling_rates(people: ByClass, epsilon: Fraction) -> str:
     """How often a person of each class is in a sample, for an epsilon."""
     return ", ".join(f"{name} {100 * float(keep):.3g} %" for name, keep in keeps(people, epsilon).items())
 
@@ -60,7 +60,7 @@ def noise_of_class(release: PlannedRelease, index: int) -> list[str]:
     people, share = release.people, release.shares[index]
     assert people is not None
     if index in people.sampled:
-        return [f"   of a sample of the people: {kept(people, share)}"]
+        return [f"   of a sample of the people: {sampling_rates(people, share)}"]
     pairs = zip(people.classes.names, people.classes.shares, people.possible[index], strict=True)
     scale = float(people.scales[index])
     return [
@@ -83,7 +83,7 @@ def _told_apart(release: PlannedRelease) -> bool:
 def _samples(releases: list[PlannedRelease]) -> set[str]:
     """How often people are in each of the samples."""
     return {
-        kept(release.people, release.shares[index])
+        sampling_rates(release.people, release.shares[index])
         for release in releases
         if release.people is not None
         for index in release.people.sampled

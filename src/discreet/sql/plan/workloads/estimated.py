@@ -115,7 +115,7 @@ class Estimated:
         """How many more cells are drawn where all tables of the workload are drawn again."""
         return self.strategy.cells
 
-    def drawn(self, measure: int, shape: tuple[int, ...]) -> Floats:
+    def sample_noise(self, measure: int, shape: tuple[int, ...]) -> Floats:
         """Noise of single cells, drawn anew: n equal Laplace variables are the difference of two gamma ones.
 
         This simulates; it protects nothing, so NumPy's generator will do.

@@ -73,7 +73,7 @@ class Linear:
         number = squares**2 / np.maximum(np.sum(top**4, axis=-1) * fourths, 1e-300)
         return np.asarray(largest * np.sqrt(2 * squares) * effective(np.maximum(number, 1), confidence))
 
-    def drawn(self, measure: int, shape: tuple[int, ...]) -> Floats:
+    def sample_noise(self, measure: int, shape: tuple[int, ...]) -> Floats:
         """Noise of single groups, drawn anew, each as of the group with the most.
 
         This simulates; it protects nothing, so NumPy's generator will do.

@@ -41,6 +41,7 @@ from discreet.sql.plan.workloads.cuts import intervals
 from discreet.sql.plan.workloads.differing import MOST_CELLS, Differing, ReleasesApart
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.places import base_of, places
+from discreet.sql.plan.workloads.together import groups_alike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -71,24 +72,14 @@ def ranges_of(
 
 def _alike(apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]) -> list[Differing]:
     """The releases of the same rows but for their conditions, with the same measures."""
-    if released_tables(release.rows.relation for release in apart.unplanned):
+    if len(apart.unplanned) < 2 or released_tables(release.rows.relation for release in apart.unplanned):
         return []  # a release that waits for another one has its numbers by itself
-    found: list[list[int]] = []
-    for index, (one, chosen) in enumerate(zip(apart.unplanned, apart.chosen, strict=True)):
-        if not _may(one, chosen, apart.releases[index]):
-            continue
-        for group in found:
-            other = group[0]
-            if (
-                _rows(apart.unplanned[other]) == _rows(one)
-                and (apart.chosen[other].choices, apart.chosen[other].sets) == (chosen.choices, chosen.sets)
-                and weights[other] == weights[index]
-            ):
-                group.append(index)
-                break
-        else:
-            found.append([index])
-    groups = [Differing(apart, group) for group in found if len(group) > 1]
+    found = groups_alike(
+        (index, (_rows(one), chosen.choices, chosen.sets, weights[index]))
+        for index, (one, chosen) in enumerate(zip(apart.unplanned, apart.chosen, strict=True))
+        if _may(one, chosen, apart.releases[index])
+    )
+    groups = [Differing(apart, group) for group in found]
     return [group for group in groups if group.differ]
 
 

@@ -16,7 +16,7 @@ estimates are post-processing. Sizes of domains alone decide the strategy: they 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 
@@ -44,23 +44,29 @@ def groups_of(
     """The numbers of the releases that are measured together, by workload."""
     if released_tables(release.rows.relation for release in unplanned):
         return []  # a release that waits for another one has its numbers by itself
-    found: list[list[int]] = []
-    for index, (release, one) in enumerate(zip(unplanned, chosen, strict=True)):
-        if release.unknown or not _adds_up(one):
-            continue
-        for group in found:
-            other = group[0]
-            if (
-                unplanned[other].grouping_sets == release.grouping_sets
-                and _rows(unplanned[other].rows) == _rows(release.rows)
-                and (chosen[other].choices, chosen[other].sets) == (one.choices, one.sets)
-                and weights[other] == weights[index]
-            ):
+    return groups_alike(
+        (index, (release.grouping_sets, _rows(release.rows), one.choices, one.sets, weights[index]))
+        for index, (release, one) in enumerate(zip(unplanned, chosen, strict=True))
+        if not release.unknown and _adds_up(one)
+    )
+
+
+def groups_alike(numbered: Iterable[tuple[int, tuple[object, ...]]]) -> list[list[int]]:
+    """The numbers of things that have equal properties, where there are several.
+
+    Example:
+        >>> groups_alike([(0, ("a", [1])), (1, ("b", [1])), (2, ("a", [1]))])
+        [[0, 2]]
+    """
+    found: list[tuple[tuple[object, ...], list[int]]] = []
+    for index, own in numbered:
+        for other, group in found:
+            if own == other:
                 group.append(index)
                 break
         else:
-            found.append([index])
-    return [group for group in found if len(group) > 1]
+            found.append((own, [index]))
+    return [group for _, group in found if len(group) > 1]
 
 
 def _adds_up(chosen: Chosen) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
-from discreet.planning.ranges.families import EACH, Frame, RangeFamily
+from discreet.planning.ranges.families import EACH, RangeFamily, WindowFrame
 from discreet.release.noisy_schema import aggregate_number, key_number
 from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import output_name
@@ -65,7 +65,7 @@ class _Reader:
     """
 
     table: str
-    frames: dict[int, set[Frame]] = field(default_factory=dict)
+    frames: dict[int, set[WindowFrame]] = field(default_factory=dict)
     single: bool = False
 
     def shown(self, node: exp.Expr, outer: Mapping[str, _Columns]) -> None:
@@ -148,7 +148,7 @@ class _Reader:
         if key is None or frame is None:
             return False
         backward = isinstance(ordered, exp.Ordered) and bool(ordered.args.get("desc"))
-        self.frames.setdefault(key, set()).add(Frame(frame.after, frame.before) if backward else frame)
+        self.frames.setdefault(key, set()).add(WindowFrame(frame.after, frame.before) if backward else frame)
         return True
 
 
@@ -197,15 +197,15 @@ def _spelled(window: exp.Window, select: exp.Select) -> tuple[exp.Expr | None, e
     return order, spec
 
 
-def _frame(spec: exp.Expr | None) -> Frame | None:
+def _frame(spec: exp.Expr | None) -> WindowFrame | None:
     """A frame in values before and after the present one; None where it cannot be told."""
     if spec is None:
-        return Frame(None, 0)
+        return WindowFrame(None, 0)
     start = _reach(spec.args.get("start"), spec.args.get("start_side"), "PRECEDING")
     end = _reach(spec.args.get("end") or "CURRENT ROW", spec.args.get("end_side"), "FOLLOWING")
     if start is False or end is False:
         return None
-    return Frame(start, end)
+    return WindowFrame(start, end)
 
 
 def _reach(end: object, side: object, forward: str) -> int | Literal[False] | None:
