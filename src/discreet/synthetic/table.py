@@ -73,7 +73,7 @@ class SyntheticTable:
         return self.values
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a frame of pandas; whole numbers and truth values stay what they are where some are NULL."""
+        """The rows as a frame of pandas. Whole numbers and truth values keep their types beside NULL."""
         import pandas as pd
         import pyarrow as pa
 
