@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import pytest
+
+from discreet.client.session import RemoteSession
+from discreet.dbapi import notebook as magics
 from tests.server.conftest import make_hospital
 from tests.session.kernel import kernel
 
@@ -40,3 +46,19 @@ def test_a_cell_shows_its_answer_and_the_chart_below(tmp_path: Path) -> None:
         assert notebook.run("%%discreet --nothing\nSELECT 1").error == "InvalidParameter"
         words = notebook.run(COMPLETING)
         assert "county" in words.streams
+
+
+class Far(RemoteSession):
+    budget: Any = "what is left"
+
+    def __init__(self) -> None:
+        pass
+
+
+def test_whoever_connects_to_a_server_sees_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    session, shown = Far(), list[object]()
+    monkeypatch.setattr(magics, "connect", lambda *_, **__: SimpleNamespace(session=session))
+    monkeypatch.setattr(magics, "_show", shown.append)
+    monkeypatch.setattr(magics, "Words", SimpleNamespace(of=lambda _: None))
+    magics.Notebook(SimpleNamespace(user_ns={})).magic("https://stats.example.org")
+    assert shown == [session, "what is left"]

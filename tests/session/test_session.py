@@ -129,6 +129,19 @@ def test_a_policy_file(file: Path) -> None:
         dp.protect(policy=policy, budget=2)
 
 
+@pytest.mark.parametrize("policy", [{"budget": {"epsilon": 1}}, 3])
+def test_a_policy_is_a_path_or_a_policy(policy: Any) -> None:
+    with pytest.raises(
+        PolicyError, match=r"neither the path .*discreet\.Policy\(\*\*declared\)\. Nothing was charged\.$"
+    ):
+        dp.protect(policy=policy)
+
+
+def test_an_error_of_opening_names_the_charge(tmp_path: Path) -> None:
+    with pytest.raises(SourceError, match=r"Check the path\. Nothing was charged\.$"):
+        dp.protect(tmp_path / "gone.csv", privacy_unit="row", budget=1)
+
+
 @pytest.mark.parametrize("left_out", ["privacy_unit", "budget", "max_rows"])
 def test_what_must_be_said(left_out: str) -> None:
     with pytest.raises(PolicyError, match=left_out):

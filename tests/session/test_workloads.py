@@ -105,6 +105,17 @@ def test_found_groups_are_in_a_workload_too() -> None:
         assert answers.delta == dp.Budget(epsilon=1, delta="1e-6").delta
 
 
+def test_a_preview_says_what_has_but_a_share_of_epsilon() -> None:
+    median = {"middle": "SELECT MEDIAN(pay) AS p FROM data"}
+    with protect() as session:
+        seen = session.preview_workload(QUESTIONS | median, epsilon="0.5")
+        said = seen.together[-1]
+        assert said.startswith("measured apart, each with a share of epsilon 0.5: AVG(pay) with 0.")
+        assert "MEDIAN(pay) with 0." in said
+        assert said in repr(seen)
+        assert session.preview_workload(median, epsilon=1).together == ()
+
+
 def test_a_preview_is_free_and_tells_the_errors_of_the_answers() -> None:
     with protect() as session:
         seen = session.preview_workload(QUESTIONS, epsilon="0.5")

@@ -29,6 +29,14 @@ def test_files(tmp_path: Path) -> None:
             TABLE.save(tmp_path / name)
 
 
+def test_a_frame_keeps_its_types_beside_null() -> None:
+    rows = pa.table({"n": [1, None], "yes": [True, None], "whole": [1, 2], "x": [0.5, None]})
+    frame = SyntheticTable(rows, "people", Fraction(1), Fraction(0), {}, REPORT).to_pandas()
+    assert [str(kind) for kind in frame.dtypes] == ["Int64", "boolean", "int64", "float64"]
+    assert (frame["n"][0], frame["yes"][0]) == (1, True)
+    assert frame.isna().sum().tolist() == [1, 1, 0, 1]
+
+
 def test_words() -> None:
     assert repr(TABLE).splitlines()[:2] == [
         "2 synthetic rows of people, 2 columns · epsilon 1",

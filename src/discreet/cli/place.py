@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli import options as opt
-from discreet.errors import InvalidParameter, SourceError
+from discreet.errors import InvalidParameter, SourceError, tell
 
 if TYPE_CHECKING:
     from discreet.policy import Policy
@@ -108,8 +108,11 @@ def source_of(option: str) -> Iterator[None]:
         yield
         return
     except SourceError as error:
-        cause, fix = error.cause, error.fix
-    raise InvalidParameter(f"{option}: {cause}", fix)
+        cause, fix, told = error.cause, error.fix, error.told
+    usage = InvalidParameter(f"{option}: {cause}", fix)
+    if told:
+        tell(usage, None)
+    raise usage
 
 
 def policy_file(given: Path | None) -> Path:

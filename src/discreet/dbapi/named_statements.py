@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
+_COMMENT = re.compile(r"--([^\n]*)|/\*(.*?)\*/", re.DOTALL)
+
 
 def statements(text: str) -> dict[str, str]:
     r"""Cut a text into its statements, at the semicolons that no quote or comment holds.
 
-    A statement is named by the comment before it, or by its number.
+    A statement is named by the comment before it, or by its number. A comment inside a statement names none, nor does
+    one that ends the line of the statement before.
 
     Example:
         >>> statements("-- total\nSELECT COUNT(*) AS n FROM t; SELECT 'a;b' AS k;")
@@ -22,13 +27,11 @@ def statements(text: str) -> dict[str, str]:
         return {"1": text}  # the session says the fault, with its place
     out: dict[str, str] = {}
     own: list[int] = []
-    name = ""
+    name, ended = "", 0
     for index, token in enumerate(tokens):
         if token.token_type is not TokenType.SEMICOLON:
             if not own:
-                before = tokens[index - 1].comments if index else []
-                lines = [*before, *token.comments]
-                name = lines[-1].strip() if lines else ""
+                name = _name(text[ended : token.start], first=not ended)
             own += [token.start, token.end]
         if own and (token.token_type is TokenType.SEMICOLON or index == len(tokens) - 1):
             number = len(out) + 1
@@ -36,4 +39,16 @@ def statements(text: str) -> dict[str, str]:
                 number += 1
             out[name if name and name not in out else str(number)] = text[own[0] : own[-1] + 1]
             own = []
+        if token.token_type is TokenType.SEMICOLON:
+            ended = token.end + 1
     return out or {"1": text}
+
+
+def _name(before: str, first: bool) -> str:
+    """The last comment of the text before a statement, but for one that ends the line of the statement before."""
+    name = ""
+    for found in _COMMENT.finditer(before):
+        at = found.start()
+        if first or "\n" in before[:at] or "\n" not in before[at:]:
+            name = (found[1] or found[2] or "").strip()
+    return name

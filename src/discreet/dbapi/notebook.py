@@ -87,6 +87,8 @@ class Notebook:
             raise error.error from None
 
     def _connect(self, line: str) -> None:
+        from discreet.client.session import RemoteSession
+
         given = _parser(connecting=True).parse_args(shlex.split(line))
         # A path, an address, or a name of a session.
         source = self._shell.user_ns.get(given.source, given.source)
@@ -95,6 +97,8 @@ class Notebook:
             self._connection.close()
         self._connection, self._words = opened, Words.of(opened.session)
         _show(opened.session)
+        if isinstance(opened.session, RemoteSession):  # which names its server alone
+            _show(opened.session.budget)
 
     def _answer(self, line: str, cell: str) -> None:
         from discreet.rational import epsilon_of

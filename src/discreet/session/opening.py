@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from discreet.engines.engine import Engine
-from discreet.errors import PolicyError
+from discreet.errors import DiscreetError, PolicyError, tell
 from discreet.imports import loading
 from discreet.ledger import open_ledger
 from discreet.policy import Policy
@@ -17,6 +18,17 @@ from discreet.session.sources.ledger_place import beside, beside_policy
 from discreet.session.sources.policy_sources import opening_of, sources_of
 
 
+@contextmanager
+def _naming_the_charge() -> Iterator[None]:
+    """Say of an error of opening that nothing was charged."""
+    try:
+        yield
+    except DiscreetError as error:
+        tell(error, None)
+        raise
+
+
+@_naming_the_charge()
 def protect(
     source: object = None,
     *,
@@ -60,9 +72,9 @@ def protect(
             in memory, where it is forgotten with the process.
 
     Raises:
-        PolicyError: the policy is incomplete or does not fit the data.
-        SourceError: the source cannot be opened.
-        LedgerError: the ledger cannot be opened.
+        PolicyError: the policy is incomplete or does not fit the data. Nothing was charged.
+        SourceError: the source cannot be opened. Nothing was charged.
+        LedgerError: the ledger cannot be opened. Nothing was charged.
 
     Example:
         >>> import pandas as pd
@@ -125,6 +137,11 @@ def _by_policy(
     policy: Policy | str | os.PathLike[str], source: object, ledger: str | os.PathLike[str] | None
 ) -> Session:
     """A session under a policy, over the source that is given or else named there."""
+    if not isinstance(policy, Policy | str | os.PathLike):
+        raise PolicyError(
+            "policy is neither the path of a TOML file nor a Policy.",
+            'Write policy="policy.toml", or from a mapping policy=discreet.Policy(**declared).',
+        )
     home = None if isinstance(policy, Policy) else Path(policy)
     declared = policy if isinstance(policy, Policy) else Policy.from_toml(policy)
     engine = opening_of(declared, source)()

@@ -7,14 +7,14 @@ from dataclasses import replace
 from fractions import Fraction
 
 from discreet.ledger import Loss
-from discreet.rational import Number
+from discreet.rational import Number, show
 from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
 from discreet.session.memory import answering as memory
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, preview_of
-from discreet.sql.inspect.wording import told
+from discreet.sql.inspect.wording import SHOWN_VALUES, keys_of, told
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
 
@@ -104,7 +104,26 @@ def preview_together(
                 epsilon=whole.epsilon if plan.releases else Fraction(0), together=())
         for plan in each
     ]  # fmt: skip
-    return seen, told(whole)
+    return seen, (*told(whole), *_apart(whole))
+
+
+def _apart(whole: QueryPlan) -> list[str]:
+    """The line on tables that share epsilon with others: measured apart, they err more than if asked alone."""
+    apart = [release for release in whole.releases if release.drawn_here]
+    if len(apart) == len(whole.measured) == 1:
+        return []
+    lines = [
+        f"{', '.join(aggregate.sql for aggregate in release.aggregates)}"
+        f"{' by ' + keys_of(release) if release.keys else ''} with {float(release.epsilon):.3g}"
+        for release in apart
+    ]
+    more = f"; and {len(lines) - SHOWN_VALUES} more" if len(lines) > SHOWN_VALUES else ""
+    named = "; ".join(lines[:SHOWN_VALUES])
+    return (
+        [f"measured apart, each with a share of epsilon {show(whole.epsilon)}: {named}{more}"]
+        if lines
+        else []
+    )
 
 
 def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int, used: bool) -> str:

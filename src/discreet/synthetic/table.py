@@ -73,8 +73,17 @@ class SyntheticTable:
         return self.values
 
     def to_pandas(self) -> pd.DataFrame:
-        """The rows as a frame of pandas."""
+        """The rows as a frame of pandas. Whole numbers and truth values keep their types beside NULL."""
+        import pandas as pd
+        import pyarrow as pa
+
         found: pd.DataFrame = self.values.to_pandas()
+        for column in self.values.column_names:
+            values = self.values[column]
+            if values.null_count and pa.types.is_integer(values.type):
+                found[column] = values.to_pandas(types_mapper=lambda _: pd.Int64Dtype())
+            elif values.null_count and pa.types.is_boolean(values.type):
+                found[column] = values.to_pandas(types_mapper=lambda _: pd.BooleanDtype())
         return found
 
     def save(self, path: str | os.PathLike[str]) -> Path:

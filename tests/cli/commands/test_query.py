@@ -358,3 +358,10 @@ def test_a_file_that_is_not_there_is_no_question(folder: Path, run: Run, look: s
         assert refused.exit_code == 2
         assert "nofile.sql" in refused.stderr
         assert "statement" not in refused.stderr
+
+
+def test_a_source_that_is_not_there_names_the_charge(run: Run) -> None:
+    result = run("query", "SELECT 1", "--source", "gone.csv", "--unit", "row", "--budget", "1", "-e", "1")
+    assert result.exit_code == 2
+    assert "error: --source: There is no file" in result.stderr
+    assert "charged: nothing" in result.stderr

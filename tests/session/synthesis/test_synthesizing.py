@@ -86,6 +86,14 @@ def test_again_is_free_and_the_same() -> None:
         assert session.budget.spent == 2
 
 
+def test_earlier_answers_are_looked_for_beside_a_synthetic_table() -> None:
+    with opened() as session:
+        session.synthesize(epsilon=1, columns=["ok"], rows=3)
+        question = "SELECT COUNT(*) AS n FROM data"
+        assert session.preview(question, epsilon=1).epsilon == 1
+        assert session.sql(question, within={"n": 10}).epsilon > 0
+
+
 def test_refused_before_the_charge() -> None:
     with opened() as session:
         wrong: list[dict[str, Any]] = [

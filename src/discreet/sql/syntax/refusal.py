@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 
-WIDEST = 2000
+WIDEST = 160
 """Characters of a line up to which a refusal shows all of it; of a longer one, those around the fault."""
 AROUND = 60
 
