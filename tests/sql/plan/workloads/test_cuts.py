@@ -164,8 +164,8 @@ def test_the_value_that_stands_for_a_column_that_is_cut_nowhere_lies_in_its_boun
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def stands(lo: int | None, hi: int | None, asked: list[tuple[str, float]]) -> Any:
-        bounds = (None if end is None else Fraction(end) for end in (lo, hi))
-        column = Column("x", Type.FLOAT, Span(*bounds, nullable=False))
+        low, high = (None if end is None else Fraction(end) for end in (lo, hi))
+        column = Column("x", Type.FLOAT, Span(low, high, nullable=False))
         found = intervals(column, [compare(name, value, column) for name, value in asked])
         assert found is not None
         return found[1].values
