@@ -221,15 +221,15 @@ def _shown(column: Expression, cuts: Sequence[Cut], every: dict[tuple[Place, int
     """
     if not cuts:
         for place, side in sorted(every, reverse=True):
-            if _beyond(column, place, side) < 0 and (found := _behind(every[place, side])) is not None:
-                return [found]
+            if _beyond(column, place, side) < 0 and (one := _behind(every[place, side])) is not None:
+                return [one]
         for place, side in sorted(every):
-            if _beyond(column, place, side) > 0 and (found := _before(every[place, side])) is not None:
-                return [found]
+            if _beyond(column, place, side) > 0 and (one := _before(every[place, side])) is not None:
+                return [one]
         return [ANYWHERE[column.type]]
     first, last = cuts[0], cuts[-1]
     found = [_before(first)]
-    found += [_between(one, other) for one, other in pairwise(cuts)]
+    found += [_between(before, behind) for before, behind in pairwise(cuts)]
     found.append(_behind(last))
     return [value for value in found if value is not None]  # `_possible` left no interval without one
 
