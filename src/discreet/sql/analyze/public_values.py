@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from discreet import far
-from discreet.arrow import values_of
+from discreet.arrow import is_nested, values_of
 from discreet.engines.sandbox import Sandbox, for_strangers
 from discreet.errors import PostProcessingError
 from discreet.sql.algebra.catalog import Catalog
@@ -156,7 +156,11 @@ def _listed(node: exp.In, around: Scopes, env: Env) -> pa.Table:
             node, "The two sides have a different number of values.", "Write as many on both sides."
         )
     names = [f"c{index}" for index in range(width)]  # the same name may stand there twice
-    table = table.rename_columns(names).group_by(names).aggregate([])
+    table = table.rename_columns(names)
+    if any(is_nested(table, name) for name in names):
+        raise around.refuse(node, "This sub-query has lists or structs, which are not compared with private rows.",
+                            "Select numbers, texts or dates in it.")  # fmt: skip
+    table = table.group_by(names).aggregate([])
     if len(table) > MOST_VALUES:
         raise around.refuse(node, f"This sub-query has {len(table):,} values; {MOST_VALUES:,} are allowed.",
                             "Join with the public table instead.")  # fmt: skip

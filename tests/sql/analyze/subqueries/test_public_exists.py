@@ -84,3 +84,18 @@ def test_as_many_rows_of_values_as_a_condition_can_hold() -> None:
         bench.answered(f"SELECT COUNT(*) AS n FROM t WHERE (city, educ) IN ({some.format(3400)})")
     with pytest.raises(QueryRefused, match="different number of values"):
         bench.answered("SELECT COUNT(*) AS n FROM t WHERE (city, educ) IN (SELECT city FROM towns)")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "educ IN (SELECT [size] FROM towns)",
+        "[educ] NOT IN (SELECT [size] FROM towns)",
+        "(city, educ) IN (SELECT city, {'size': size} FROM towns)",
+        "ROW(city, educ) IN (SELECT (city, size) FROM towns)",
+        "EXISTS (SELECT 1 FROM towns WHERE [size] = educ)",
+    ],
+)
+def test_lists_and_structs_are_refused(condition: str) -> None:
+    with pytest.raises(QueryRefused, match="lists or structs"):
+        bench.answered(f"SELECT COUNT(*) AS n FROM t WHERE {condition}")

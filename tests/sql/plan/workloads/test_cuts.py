@@ -76,10 +76,10 @@ def protect(**bounds: tuple[Any, Any]) -> dp.Session:
     return dp.protect(ROWS, privacy_unit="row", bounds={"pay": (0, 50), **bounds}, budget=100)
 
 
-def differing(session: dp.Session, wheres: list[str]) -> int:
-    """How many tables, all measured together, have other integers than those of the question by itself."""
+def differing(session: dp.Session, wheres: list[str], apart: int = 0) -> int:
+    """How many tables, all but so many measured together, have other integers than those of the question by itself."""
     plan = workload_plan_of(session, [f"SELECT AVG(pay) AS p FROM data WHERE {where}" for where in wheres])
-    assert [len(one.tables) for one in plan.workloads if one.pieces is not None] == [len(wheres)]
+    assert [len(one.tables) for one in plan.workloads if one.pieces is not None] == [len(wheres) - apart]
     found = tables_of(plan, noisy_of(session, plan, NONE))
     alone = exact_of(session, plan)
     return sum(
@@ -152,6 +152,32 @@ def test_cuts_beyond_the_bounds_are_left_out() -> None:
     assert found is not None
     assert found[0].values == (0, 1, 2)
     assert found[1].values == (3, 4, 10)
+
+
+@pytest.mark.parametrize("where", ["f < 0.5", "f <= 0", "day(t) = 0", "NOT (day(t) >= 1)", "f * 2 < 1"])
+def test_a_condition_that_no_value_meets_holds_for_no_row(where: str) -> None:
+    """Its cuts lie beyond all values, and 0 meets it. It has no group, and is measured by itself."""
+    assert differing(protect(f=(1, 5)), [where, "pay < 20", "pay >= 10"], apart=1) == 0
+
+
+def test_the_value_that_stands_for_a_column_that_is_cut_nowhere_lies_in_its_bounds(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def stands(lo: int | None, hi: int | None, asked: list[tuple[str, float]]) -> Any:
+        low, high = (None if end is None else Fraction(end) for end in (lo, hi))
+        column = Column("x", Type.FLOAT, Span(low, high, nullable=False))
+        found = intervals(column, [compare(name, value, column) for name, value in asked])
+        assert found is not None
+        return found[1].values
+
+    assert stands(10, 50, [("lt", 5.0), ("le", 7.0), ("eq", 60.0)]) == (math.nextafter(7.0, 8),)
+    assert stands(10, 50, [("lt", 5.0), ("ge", 10.0)]) == (10.0,)
+    assert stands(None, -5, [("ge", 0.0), ("gt", -5.0)]) == (-5.0,)
+    assert stands(10, 50, []) == (0.0,)  # nothing is asked of it
+    # Planted fault: any value stands for all.
+    real = cuts._shown
+    monkeypatch.setattr(cuts, "_shown", lambda column, some, _: real(column, some, {}))
+    assert stands(10, 50, [("lt", 5.0)]) == (0.0,)
 
 
 @pytest.mark.parametrize(

@@ -83,7 +83,8 @@ def intervals(
         if own is None:
             return None
         found.update(own)
-    cuts = _possible(what, {cut.place: cut for cut in found})
+    every = {cut.place: cut for cut in found}
+    cuts = _possible(what, every)
     null = (None,) if what.span.nullable else ()
     branches: list[tuple[Expression, Expression]] = []
     for at, cut in enumerate(cuts):
@@ -92,7 +93,7 @@ def intervals(
     known = fn.must("not", fn.must("is_null", what))
     branches.append((known, Literal(len(cuts), Type.INTEGER)))
     numbered = fn.case(branches, Literal(None, Type.INTEGER))
-    return ks.Key(numbered, (*range(len(cuts) + 1), *null)), ks.Key(what, (*_shown(what, cuts), *null))
+    return ks.Key(numbered, (*range(len(cuts) + 1), *null)), ks.Key(what, (*_shown(what, cuts, every), *null))
 
 
 def compared(condition: Expression) -> Iterator[Expression]:
@@ -185,14 +186,10 @@ def _compared(condition: Call) -> Iterator[Cut]:
 
 def _possible(column: Expression, cuts: dict[tuple[Place, int], Cut]) -> list[Cut]:
     """The cuts with values on either side, in order."""
-    least, most = column.span.lo, column.span.hi
     out: list[Cut] = []
     for place, side in sorted(cuts):
-        if not isinstance(place, str):  # texts have no bounds
-            if least is not None and (place < least or (place == least and side == BEFORE)):
-                continue
-            if most is not None and (place > most or (place == most and side == BEHIND)):
-                continue
+        if _beyond(column, place, side):
+            continue
         cut = cuts[place, side]
         if out and _between(out[-1], cut) is None:
             continue  # no value lies between the two
@@ -204,15 +201,47 @@ def _possible(column: Expression, cuts: dict[tuple[Place, int], Cut]) -> list[Cu
     return out
 
 
-def _shown(column: Expression, cuts: Sequence[Cut]) -> list[Value]:
-    """A value of each interval."""
+def _beyond(column: Expression, place: Place, side: int) -> int:
+    """Whether all values lie behind a cut (-1), or before it (1); 0 where they may lie on either side."""
+    if isinstance(place, str):  # texts have no bounds
+        return 0
+    least, most = column.span.lo, column.span.hi
+    if least is not None and (place < least or (place == least and side == BEFORE)):
+        return -1
+    return int(most is not None and (place > most or (place == most and side == BEHIND)))
+
+
+def _shown(column: Expression, cuts: Sequence[Cut], every: dict[tuple[Place, int], Cut]) -> list[Value]:
+    """A value of each interval.
+
+    Args:
+        column: a column, or a computed value.
+        cuts: with values on either side.
+        every: these, and those beyond all values, on the right side of which a value has to lie as well.
+    """
     if not cuts:
+        for place, side in sorted(every, reverse=True):
+            if _beyond(column, place, side) < 0 and (one := _behind(every[place, side])) is not None:
+                return [one]
+        for place, side in sorted(every):
+            if _beyond(column, place, side) > 0 and (one := _before(every[place, side])) is not None:
+                return [one]
         return [ANYWHERE[column.type]]
     first, last = cuts[0], cuts[-1]
-    found = [first.value if first.side == BEHIND else _beside(first.value, -1)]
-    found += [_between(one, other) for one, other in pairwise(cuts)]
-    found.append(last.value if last.side == BEFORE else _beside(last.value, 1))
+    found = [_before(first)]
+    found += [_between(before, behind) for before, behind in pairwise(cuts)]
+    found.append(_behind(last))
     return [value for value in found if value is not None]  # `_possible` left no interval without one
+
+
+def _before(cut: Cut) -> Value | None:
+    """The last value before a cut."""
+    return cut.value if cut.side == BEHIND else _beside(cut.value, -1)
+
+
+def _behind(cut: Cut) -> Value | None:
+    """The first value behind a cut."""
+    return cut.value if cut.side == BEFORE else _beside(cut.value, 1)
 
 
 def _between(one: Cut, other: Cut) -> Value | None:
