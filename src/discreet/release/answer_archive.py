@@ -102,7 +102,12 @@ def made_of(archive: zipfile.ZipFile) -> dt.datetime:
 
 
 def asked_of(archive: zipfile.ZipFile) -> str:
-    """The question with its parameters, from which its plan follows; empty where it was not kept."""
+    """The question with its parameters, from which its plan follows; empty where it was not kept.
+
+    Other producers keep archives, too, such as the arrays of a synthetic table, which have no such piece.
+    """
+    if "about.json" not in archive.namelist():
+        return ""
     return str(json.loads(archive.read("about.json")).get("asked", ""))
 
 
