@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pyarrow import parquet
 
 from discreet.errors import EngineError
+from discreet.federation import nodes
 from discreet.release.documents import from_arrow
 from discreet.server.api import analyst
 from discreet.server.records.sent import Sent
@@ -48,7 +49,7 @@ def test_integers_of_data_that_changes_meanwhile_are_told_as_charged(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (dataset,) = running.service.datasets.values()
-    present, given = dataset.session._queries.versions(), analyst.given
+    present, given = dataset.session._queries.versions(), nodes.given
 
     def late(session: AnalystSession, asked: Question) -> NDArray[np.int64]:
         with monkeypatch.context() as patch:
@@ -59,11 +60,8 @@ def test_integers_of_data_that_changes_meanwhile_are_told_as_charged(
     before = spent(running, "ana")
     body = {"query": OLDER.format(97), "epsilon": "0.0625"}
     found = running.call("POST", f"{HOSPITAL}/integers", "ana", body)
-    assert (found.status, found.json["error"], found.json["charged"]) == (
-        502,
-        "EngineError",
-        {"epsilon": "0.0625"},
-    )
+    assert (found.status, found.json["error"]) == (502, "EngineError")
+    assert found.json["charged"]["epsilon"] == "0.0625"
     assert spent(running, "ana")[0] - before[0] == Fraction(1, 16)
 
 
