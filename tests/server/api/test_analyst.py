@@ -11,15 +11,20 @@ from dataclasses import asdict
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 from pyarrow import parquet
 
 from discreet.errors import EngineError
+from discreet.federation import nodes
 from discreet.release.documents import from_arrow
 from discreet.server.api import analyst
 from discreet.server.records.sent import Sent
+from discreet.session.analyst import AnalystSession
 from discreet.session.queries import Queries
+from discreet.session.question import Question
 from tests.server.conftest import COUNT, Answer, Running, run
 
 HOSPITAL = "/api/v1/datasets/hospital"
@@ -38,6 +43,25 @@ def ask(running: Running, who: str, body: object, form: str = "json") -> Answer:
 def spent(running: Running, who: str) -> tuple[Fraction, Fraction]:
     said = running.call("GET", f"{HOSPITAL}/budget", who).json
     return Fraction(said["spent"]), Fraction(said["data_set"]["spent"])
+
+
+def test_integers_of_data_that_changes_meanwhile_are_told_as_charged(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = nodes.given
+
+    def late(session: AnalystSession, asked: Question) -> NDArray[np.int64]:
+        with monkeypatch.context() as patch:
+            patch.setattr(Queries, "versions", lambda self: ("another",))
+            return given(session, asked)
+
+    monkeypatch.setattr(analyst, "given", late)
+    before = spent(running, "ana")
+    body = {"query": OLDER.format(97), "epsilon": "0.0625"}
+    found = running.call("POST", f"{HOSPITAL}/integers", "ana", body)
+    assert (found.status, found.json["error"]) == (502, "EngineError")
+    assert found.json["charged"]["epsilon"] == "0.0625"
+    assert spent(running, "ana")[0] - before[0] == Fraction(1, 16)
 
 
 def test_one_question_in_four_forms_is_one_charge(running: Running) -> None:

@@ -147,6 +147,48 @@ def test_a_file_made_anew_brings_back_no_token_that_was_revoked(
         one.close()
 
 
+def see_an_old_copy(pair: Pair, place: Path) -> None:
+    ours, theirs = pair
+    ours.add("test", "ana", "analyst")
+    token, kept = ours.issue("test", "ana"), ours.issue("test", "ana")
+    before = place.read_bytes()
+    theirs.revoke("test", parts(kept)[0])
+    assert ours.caller(token) is not None
+    place.write_bytes(before)
+    theirs.revoke("test", parts(token)[0])
+    assert ours.caller(token) is None
+
+
+def test_an_old_copy_of_the_file_brings_back_no_token(pair: Pair, tmp_path: Path) -> None:
+    see_an_old_copy(pair, tmp_path / "service.db-changes")
+
+
+def test_a_number_that_counts_brings_a_token_back(
+    pair: Pair, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault."""
+    place = tmp_path / "service.db-changes"
+
+    def next_even() -> int:
+        return int.from_bytes(place.read_bytes(), "little") + 1 & ~1
+
+    monkeypatch.setattr("discreet.server.records.changes._even", next_even)
+    with pytest.raises(AssertionError):
+        see_an_old_copy(pair, place)
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/null"), reason="there is no such file")
+def test_a_file_that_keeps_nothing_is_not_waited_for_without_end(tmp_path: Path) -> None:
+    place = tmp_path / "n"
+    changes = Changes(str(place), 0.02)
+    os.remove(place)
+    os.symlink("/dev/null", place)
+    with pytest.raises(LedgerError), changes.changing():
+        pass
+    assert changes.now() is None
+    changes.close()
+
+
 def test_a_file_that_was_taken_away_is_not_believed_until_that_is_seen(tmp_path: Path) -> None:
     place = tmp_path / "n"
     one, two = (Changes(str(place), 1) for _ in range(2))

@@ -247,7 +247,7 @@ async def integers(name: str, body: Question, caller: Asker, service: Here) -> R
         name,
         body.asked(),
         lambda _, session: Response(
-            dump(wire.of_integers(given(session, asked))), media_type="application/json"
+            dump(wire.of_integers(_given(session, asked))), media_type="application/json"
         ),
     )
 

@@ -9,8 +9,8 @@ The number is odd from before a change is begun until it is committed, and nothi
 row that is kept was read when no change was under way, and none has begun since. A process that ends in the middle of
 a change leaves an odd number behind, and every row is read anew until the next change.
 
-A file that is made anew begins with a random number: one that counted from zero again would come to a number that a
-process knows, and rows from before the file was taken away would count as present.
+Each number is random. One that counted on would come to a number that a process knows where the file is made anew, or
+an old copy is written over it, and rows from before a change would count as present.
 """
 
 from __future__ import annotations
@@ -54,6 +54,11 @@ def _reader() -> Callable[[int], bytes]:
 
 
 _read = _reader()
+
+
+def _even() -> int:
+    """A number of its own: no process knows it yet."""
+    return secrets.randbits(63) << 1
 
 
 class _Opened:
@@ -108,14 +113,13 @@ class Changes:
         with self._using:
             file = self._take()
             try:
-                number = struct.unpack("<Q", _read(file.fd).ljust(SIZE, b"\0"))[0] | 1
-                self._note(file, number)
+                self._note(file, _even() | 1)
                 try:
                     yield
                 finally:
                     # Where it cannot be written, an odd number stays, by which nobody keeps anything.
                     with contextlib.suppress(LedgerError):
-                        self._note(file, (number + 1) % (1 << 64))
+                        self._note(file, _even())
             finally:
                 fcntl.flock(file.fd, fcntl.LOCK_UN)
 
@@ -143,15 +147,14 @@ class Changes:
             file = self._file
             if file is None or not self._in_place():
                 file = self._open_again()
-            try:
+            with contextlib.suppress(BlockingIOError):
                 fcntl.flock(file.fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise busy(self._place) from None
-                time.sleep(PAUSE)
-            else:
                 if self._in_place():
                     return file
+                fcntl.flock(file.fd, fcntl.LOCK_UN)
+            if time.monotonic() > deadline:
+                raise busy(self._place)
+            time.sleep(PAUSE)
 
     def _in_place(self) -> bool:
         file = self._file
@@ -179,7 +182,7 @@ class Changes:
         try:
             file = _Opened(os.open(self._place, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
             if os.fstat(file.fd).st_size < SIZE:
-                os.pwrite(file.fd, struct.pack("<Q", secrets.randbits(63) << 1), 0)
+                os.pwrite(file.fd, struct.pack("<Q", _even()), 0)
         except OSError:
             pass
         else:
