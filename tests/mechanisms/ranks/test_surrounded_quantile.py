@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from benchmarks.quantile_coverage import coverage, exact_leaf, outcomes
-from benchmarks.quantiles import DataSet, data_sets
+from benchmarks.quantile_data import DataSet, data_sets
 
 from discreet.engines.schema import Type
 from discreet.mechanisms.ranks import quantile, rank_candidates, surrounded_quantile
