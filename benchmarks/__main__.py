@@ -34,6 +34,7 @@ MODULES = (
     "quantiles",
     "workloads",
     "synthetic",
+    "maps",
     "graphs",
     "streams",
     "learning",

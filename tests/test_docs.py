@@ -140,6 +140,11 @@ def test_the_pictures_of_accuracy_are_up_to_date(name: str) -> None:
     assert made == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
 
 
+def test_the_picture_of_learning_is_up_to_date() -> None:
+    made = _printed("python", "docs/figures/learning.py")
+    assert made == (DOCS / "figures" / "learning.svg").read_text("utf-8"), "run `make docs`"
+
+
 def test_the_picture_of_streams_is_up_to_date(tmp_path: Path) -> None:
     made = tmp_path / "streams.svg"
     _printed("discreet", "plan", "--stream", "365", "--epsilon", "1", "--output", str(made))

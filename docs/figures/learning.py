@@ -51,11 +51,8 @@ def draw(rows: list[Score]) -> Any:
     order = list(dict.fromkeys(one.task for one in rows))
     y = alt.Y("task:N", sort=order, title=None, axis=alt.Axis(grid=True, labelLimit=200))
     scale = alt.Scale(domain=list(LIBRARIES), range=list(COLOURS))
-    x = alt.X(
-        "score:Q",
-        scale=alt.Scale(domain=(LEAST, 1)),
-        title=TITLE,
-    )
+    axis = alt.Axis(values=[LEAST + step / 4 for step in range(9)], format=".2~f", labelFlush=False)
+    x = alt.X("score:Q", scale=alt.Scale(domain=(LEAST, 1)), title=TITLE, axis=axis)
     colour = alt.Color(
         "library:N", scale=scale, sort=list(LIBRARIES), legend=alt.Legend(orient="top", title=None)
     )

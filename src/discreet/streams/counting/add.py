@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from itertools import repeat
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def first_rows(
     many = np.bincount(units, minlength=size)
     used = np.flatnonzero(many)
     digests, seen = digests_at(used), progress.seen
-    before = np.fromiter((seen.get(digest, 0) for digest in digests), np.int64, len(digests))
+    before = np.fromiter(map(seen.get, digests, repeat(0)), np.int64, len(digests))
     room = np.zeros(size, np.int64)
     room[used] = np.maximum(0, most - before)
     taken = np.minimum(room, many)[used]

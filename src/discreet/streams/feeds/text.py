@@ -210,10 +210,12 @@ class TextFeed(Lines):
 
 def _stray(text: bytes) -> bool:
     """Whether a carriage return is not at the end of a line."""
-    return text.count(b"\r") != text.count(b"\r\n")
+    return b"\r" in text and text.count(b"\r") != text.count(b"\r\n")
 
 
 def _is_text(text: bytes) -> bool:
+    if text.isascii():
+        return True
     try:
         text.decode()
     except UnicodeDecodeError:
