@@ -77,7 +77,7 @@ def squares(ordered: Floats | Integers, q: Fraction, found: Floats) -> Floats:
     """The squared errors of rank of some values among others in order; each has all ranks of those that are equal."""
     below, until = np.searchsorted(ordered, found), np.searchsorted(ordered, found, "right")
     rank = float(q) * len(ordered)
-    return np.square(np.maximum(0, np.maximum(below - rank, rank - until)))
+    return np.asarray(np.square(np.maximum(0, np.maximum(below - rank, rank - until))))
 
 
 def data_sets() -> Iterator[DataSet]:

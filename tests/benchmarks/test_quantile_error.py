@@ -42,7 +42,7 @@ def test_few_draws_of_a_rare_error_do_not_decide() -> None:
     # neither is sure to show any, and the two were told apart by luck.
     def rare(seed: int, chance: float, runs: int) -> Drawn:
         rng = np.random.default_rng(seed)
-        return Drawn(lambda: 1e4 * (rng.random(runs) < chance))
+        return Drawn(lambda: np.where(rng.random(runs) < chance, 1e4, 0.0))
 
     few = [(rare(seed, 1 / 400, 50), rare(-seed % 999, 1 / 100, 50)) for seed in range(1, 100)]
     for pair in few:
