@@ -52,5 +52,5 @@ def test_of_a_very_long_line_the_words_around_the_fault_are_shown() -> None:
 
 def test_a_statement_that_a_map_or_a_model_writes_is_cut_to_the_words_around_the_fault() -> None:
     text = f"SELECT {', '.join(f'SUM(a{number}) AS m{number}' for number in range(40))} FROM data"
-    refused = refusal.at(text, 100, 105, "The cause.", "The fix.")
+    refused = refusal.refuse_at(text, 100, 105, "The cause.", "The fix.")
     assert all(len(line) <= 130 for line in refused.picture.splitlines())
