@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import importlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
+from typing import Any
 
 
 @contextmanager
@@ -38,3 +39,26 @@ def load(name: str) -> ModuleType:
     """Import a module by its name, as `loading` does."""
     with loading():
         return importlib.import_module(name)
+
+
+def lazy_names(
+    package: str, names: Mapping[str, str], shown: Iterable[str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """The `__getattr__` and the `__dir__` of a package whose names load their modules on first use.
+
+    Args:
+        package: its name.
+        names: for each module of it, the names that it has, with blanks between them.
+        shown: the names that `dir` shows, whether they are loaded or not.
+    """
+    module_of = {name: module for module, own in names.items() for name in own.split()}
+
+    def found(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(load(f"{package}.{module_of[name]}"), name)
+
+    def listed() -> list[str]:
+        return sorted({*vars(importlib.import_module(package)), *shown})
+
+    return found, listed

@@ -8,11 +8,11 @@ The ledger needs losses and their sums; everything else loads on first use.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from discreet.accounting.loss import UNIT, Loss
 from discreet.accounting.tally import RULES, Rule, Tally, admits, price, rule_of
-from discreet.imports import load
+from discreet.imports import lazy_names
 
 if TYPE_CHECKING:
     from discreet.accounting.accountants import (
@@ -124,14 +124,4 @@ _NAMES = {
     "sampling": "amplified before_sampling",
     "zcdp": "ZCDP",
 }
-_ROOM_OF = {name: room for room, names in _NAMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _ROOM_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(load(f"{__name__}.{_ROOM_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, __all__)

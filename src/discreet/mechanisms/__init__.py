@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from discreet.imports import load
+from discreet.imports import lazy_names, load
 from discreet.mechanisms.clamp import clamp, clamp_bias
 
 if TYPE_CHECKING:
@@ -112,16 +112,8 @@ _NAMES = {
     "local.unary_encoding": "UnaryEncoding",
     "numeric.unbounded_laplace": "UnboundedLaplace",
 }
-_FILE_OF = {name: file for file, names in _NAMES.items() for name in names.split()}
+_named, __dir__ = lazy_names(__name__, _NAMES, __all__)
 
 
 def __getattr__(name: str) -> Any:
-    if name == "l1":
-        return load(f"{__name__}.l1")
-    if name not in _FILE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(load(f"{__name__}.{_FILE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return load(f"{__name__}.l1") if name == "l1" else _named(name)

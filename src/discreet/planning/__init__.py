@@ -7,9 +7,9 @@ of a query.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet.imports import load
+from discreet.imports import lazy_names
 
 # The function `information` has the name of its module, so it is imported here and now.
 from discreet.planning.information import divergence, information, rate_distortion
@@ -78,14 +78,4 @@ _NAMES = {
     "vector": "VectorError epsilon_for_expected_max harmonic",
     "whole": "WholeError whole_epsilon_for_rms whole_epsilon_for_tail",
 }
-_FILE_OF = {name: file for file, names in _NAMES.items() for name in names.split()}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _FILE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(load(f"{__name__}.{_FILE_OF[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, __all__)

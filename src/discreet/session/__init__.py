@@ -6,21 +6,15 @@ counts a stream needs neither.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from discreet.imports import load
+from discreet.imports import lazy_names
 from discreet.session.budget import DATA_SET, BudgetState
 
 if TYPE_CHECKING:
     from discreet.session.opening import protect
     from discreet.session.session import Session
 
-_WHERE = {"Session": "session", "protect": "opening"}
-
 __all__ = ["DATA_SET", "BudgetState", "Session", "protect"]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(load(f"discreet.session.{_WHERE[name]}"), name)
-    raise AttributeError(f"module 'discreet.session' has no attribute {name!r}")
+__getattr__, __dir__ = lazy_names(__name__, {"session": "Session", "opening": "protect"}, __all__)
