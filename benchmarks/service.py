@@ -81,28 +81,28 @@ def _loaded(kind: str, servers: int, ledger: str) -> Iterator[Line]:
     odd = every - outcomes["200"] + seen.different
     paid = sum(entry.kind == "charge" for entry in entries)
     answered = sum(len(one.seconds["ask"]) for one, _ in [(seen, busy), *parts])
-    yield _told(f"{name}: charged questions a second", charged / seen.lasted)
-    yield _told(f"{name}: requests a second", every / seen.lasted)
+    yield _told(f"{name}: charged questions a second", charged / seen.lasted, "/s")
+    yield _told(f"{name}: requests a second", every / seen.lasted, "/s")
     for kind, words in KINDS.items():
         seconds = sorted(seen.seconds[kind])
         yield _told(f"{name}: {words}, median", statistics.median(seconds))
         yield _told(f"{name}: {words}, 99 of 100", seconds[int(len(seconds) * 0.99)])
-    yield _told(f"{name}: processors at work", busy / seen.lasted)
-    yield _told(f"{name}: processors of the clients", seen.processor / seen.lasted)
+    yield _told(f"{name}: processors at work", busy / seen.lasted, "cores")
+    yield _told(f"{name}: processors of the clients", seen.processor / seen.lasted, "cores")
     for kind, cost in _costs(parts).items():
         yield _told(f"{name}: processor time of {KINDS[kind]} by itself", cost)
     yield Line(f"{name}: questions answered and not charged", max(0, answered - paid), "none", 0, 0, "none",
-               answered <= paid)  # fmt: skip
+               answered <= paid, "questions")  # fmt: skip
     each = busy / charged
     yield Line(f"{name}: processor time of a charged question", each, "in a session", alone, each / alone,
                f"at most {MOST} times", each <= MOST * alone)  # fmt: skip
     for kind in sorted(outcomes.keys() - {"200"}):
-        yield _told(f"{name}: requests that ended in {kind}", outcomes[kind])
-    yield Line(f"{name}: requests that failed", odd, "none", 0, 0, "none", not odd)
+        yield _told(f"{name}: requests that ended in {kind}", outcomes[kind], "requests")
+    yield Line(f"{name}: requests that failed", odd, "none", 0, 0, "none", not odd, "requests")
 
 
 def _asked(crowd: Crowd, mix: tuple[int, int, int], seconds: float, at: int = 0) -> tuple[Seen, float]:
-    """What the clients saw, and the seconds of the processor that the servers took; `at` makes other questions."""
+    """The answers of the clients, and the seconds of the processor of the servers; `at` makes other questions."""
     tokens = [one.token for one in crowd.analysts][: LOOKING if mix == LOOKS else None]
     order = Order(
         tokens, [server.port for server in crowd.servers], AT, QUERY.replace("{}", f"{{}}{at}"), EPSILON, seconds, mix,
@@ -148,8 +148,8 @@ def _alone(policy: Path) -> float:
         return ask(range(20, 120))
 
 
-def _told(name: str, value: float) -> Line:
-    return Line(name, value, "", 0, 0, "", True)
+def _told(name: str, value: float, unit: str = "s") -> Line:
+    return Line(name, value, "", 0, 0, "", True, unit)
 
 
 def _database(stack: ExitStack) -> str:
