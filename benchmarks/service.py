@@ -70,7 +70,8 @@ def _loaded(kind: str, servers: int, ledger: str) -> Iterator[Line]:
             )
         seen, busy = _asked(crowd, MIXED, SECONDS)
         parts = [
-            _asked(crowd, mix, SECONDS / 4, at) for at, mix in enumerate((ALONE, LOOKS, MOSTLY_AGAIN), 1)
+            _asked(crowd, mix, max(3, SECONDS / 4), at)
+            for at, mix in enumerate((ALONE, LOOKS, MOSTLY_AGAIN), 1)
         ]
         service = open_service([crowd.policy], Settings(), ledger)
         entries = service.datasets[NAME].session.ledger.entries()
