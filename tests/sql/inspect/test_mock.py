@@ -119,6 +119,15 @@ def test_values_lie_within_bounds_and_keys_and_units_have_several_rows() -> None
     assert max(rows_of.values()) > 3  # so that max_rows is seen to matter
 
 
+def test_units_of_very_many_rows_take_no_more_memory_than_the_rows() -> None:
+    """The numbers of 1,000 units of up to 2^32 rows would need more memory than there is."""
+    columns = {name: ColumnSchema(name, Type.INTEGER) for name in ("who", "age")}
+    policy = Policy.for_table("t", privacy_unit="who", max_rows=2**31 - 1, bounds={"age": (0, 120)}, budget=1)
+    table = invent(policy, {"t": columns}, Catalog.build(policy, {"t": columns}, {}), rows=1000)["t"]
+    assert table.num_rows == 1000
+    assert len(table["who"].unique()) <= 2  # two units of fewer than 1,000 rows have a chance of 1e-13
+
+
 def test_the_schema_reads_back_as_it_was() -> None:
     with _session() as session:
         schema = inside.engine_of(session).schema()

@@ -85,8 +85,9 @@ def _table(table: PrivateTable, schema: TableSchema, rows: int, rng: np.random.G
 
 def _whose(rows: int, max_rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """The number of the unit of each row, from 1: a few rows each, about max_rows, and some more than that."""
-    counts = rng.integers(1, 2 * max_rows, rows, endpoint=True)
-    return np.repeat(np.arange(1, rows + 1), counts)[:rows].astype(np.int64)
+    counts = np.minimum(rng.integers(1, 2 * max_rows, rows, endpoint=True), rows)
+    units = int(np.searchsorted(np.cumsum(counts), rows)) + 1  # as many as have all rows
+    return np.repeat(np.arange(1, units + 1), counts[:units])[:rows].astype(np.int64)
 
 
 def _keys(table: PrivateTable, rows: int, rng: np.random.Generator) -> dict[str, NDArray[np.int64]]:
