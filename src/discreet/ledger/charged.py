@@ -10,6 +10,8 @@ import threading
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from discreet.ledger.store import PAGE
+
 if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
 
@@ -48,6 +50,8 @@ class Charged:
                     for line in entry.postings:
                         self._questions.setdefault(line.account, set()).add(entry.question)
                 self._read = entry.number
+            if len(page) < PAGE:
+                return
 
 
 _known: WeakKeyDictionary[Ledger, Charged] = WeakKeyDictionary()
