@@ -301,6 +301,5 @@ def test_the_charges_of_a_long_ledger_are_read_once(tmp_path: Path, monkeypatch:
     for number in range(1, 9):
         there.sql(f"{COUNT} WHERE age < {number + 30}", epsilon=0.25)
         assert here.sql(f"{COUNT} WHERE age < {number + 30}", epsilon=0.25).replayed
-    assert read == sorted(read)
-    assert (read.count(0), max(read)) == (1, 16), "an entry was read twice"
+    assert read == list(range(0, 16, 2)), "an entry was read twice, or an empty page was asked for"
     assert here.budget.spent == 2
