@@ -18,6 +18,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, for_few_rows, rows_at_once, seal
+from discreet.engines.duckdb.kept_rows import KeptRows
 from discreet.engines.duckdb.lanes import Lane, Lanes, cursors, taken
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
@@ -97,7 +98,8 @@ class DuckDBEngine:
         self._shapes: Final = {name: columns_of(connection, sql) for name, (sql, _) in self._files.items()}
         self._probed: dict[QueryShape, str] = {}
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
-        second = partial(Small, versions=self._versions, folder=os.path.dirname(folder))
+        kept = KeptRows({name: parquet for name, (_, parquet) in self._files.items()})
+        second = partial(Small, versions=self._versions, folder=os.path.dirname(folder), kept=kept)
         self._small: Final = None if in_memory or not folder else second(connection)
         own = further if self._small is not None or few(origins.values()) else ()
         lanes = [Lane(one, origins, self._schema, self._small and second(one)) for one in own]

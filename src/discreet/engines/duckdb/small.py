@@ -3,18 +3,20 @@
 Over few rows a query takes many times longer to plan than to run, and DuckDB plans a query over a file or a stored
 table each time. It keeps the plan of a query over an object of Python. So a second database has an object in place of
 each table. The rows are read for each query through the view of the table, handed over by the object, and let go of.
-Only names and types of columns are kept, and the plans.
+Names and types of columns are kept, and the plans; the rows of files that have not changed for a while, too
+(`kept_rows`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.duckdb.connection import connect, for_few_rows, seal
+from discreet.engines.duckdb.kept_rows import KeptRows
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import run_quietly
 from discreet.engines.duckdb.shape import LONGEST, literals_of
@@ -61,13 +63,17 @@ class _Rows:
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         return self.now.__arrow_c_stream__(requested_schema)
 
-    def take(self, read: pa.Table) -> None:
-        """Have these rows; the columns that were not read are NULL."""
+    def whole(self, read: pa.Table) -> pa.Table:
+        """These rows with all columns of the table; those that were not read are NULL."""
         import pyarrow as pa
 
         found = dict(zip(read.column_names, read.columns, strict=True))
         none = {one.name: pa.nulls(read.num_rows, one.type) for one in self.schema if one.name not in found}
-        self.now = pa.table({one.name: found.get(one.name, none.get(one.name)) for one in self.schema})
+        return pa.table({one.name: found.get(one.name, none.get(one.name)) for one in self.schema})
+
+    def take(self, rows: pa.Table) -> None:
+        """Have these rows, of which there are all columns."""
+        self.now = rows
 
     def leave(self) -> None:
         """Let go of them."""
@@ -108,11 +114,13 @@ class Small:
         connection: of the engine, with the views.
         versions: by table, in lower case, the way to the version of its data.
         folder: where rows are spilled.
+        kept: the rows that stay in memory.
     """
 
     connection: duckdb.DuckDBPyConnection
     versions: Mapping[str, Callable[[], str]]
     folder: str
+    kept: KeptRows = field(default_factory=lambda: KeptRows({}))
     _known: dict[str, _Table] = field(default_factory=dict)
     _second: tuple[duckdb.DuckDBPyConnection, SideTables, Prepared] | None = None
     _changes: int = 0
@@ -136,7 +144,7 @@ class Small:
         try:
             for name in names:
                 rows = self._at(name)
-                read = None if rows is None else self._read(name, rows.schema, sql, left)
+                read = None if rows is None else self._rows(name, rows, sql, left)
                 if rows is None or read is None:
                     return None
                 left -= read.num_rows
@@ -204,11 +212,25 @@ class Small:
                 return rows
         return None
 
-    def _read(self, name: str, schema: pa.Schema, sql: str, most: int) -> pa.Table | None:
-        """The rows of a table, in the columns that a query may read; None where they are not few."""
+    def _rows(self, name: str, beside: _Rows, sql: str, most: int) -> pa.Table | None:
+        """The rows of a table; NULL in the columns that a query cannot read, and None where they are not few."""
+        names, text = beside.schema.names, sql.lower()
+        used = [one for one in names if quote(one)[1:-1].lower() in text] or names[:1]
+        state = self.kept.state(name)
+        rows = self.kept.find(name, state, used)
+        if rows is not None and rows.num_rows <= most and rows.schema.equals(beside.schema):
+            return rows
+        read = self._read(name, used, most)
+        if read is None:
+            return None
+        rows = beside.whole(read)
+        self.kept.keep(name, state, used, rows)
+        return rows
+
+    def _read(self, name: str, used: Sequence[str], most: int) -> pa.Table | None:
+        """The rows of a table in some columns; None where they are not few."""
         import pyarrow as pa
 
-        used = [one for one in schema.names if quote(one)[1:-1].lower() in sql.lower()] or schema.names[:1]
         known = self._known[name]
         limit = "" if known.few else f" LIMIT {FEW_ROWS + 1}"
         text = f"SELECT {', '.join(map(quote, used))} FROM temp.main.{quote(name)}{limit}"
