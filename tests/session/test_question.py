@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pytest
 import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.ledger import Loss
+from discreet.session import question
 from discreet.session.question import Question
 from discreet.sql.plan.limits import Limits
 
@@ -74,3 +76,49 @@ def test_what_is_out_of_range_is_refused_everywhere_and_costs_nothing(
             assert caught.value.charged is None
         assert session.budget.spent == 0
         assert session.ledger.entries() == []
+
+
+def see_types_told_apart() -> None:
+    """Ask for equal values of other types, once the first of them is remembered."""
+    ones: list[Any] = [1, 1.0, Fraction(1), "1"]
+    assert len({Question.read(COUNT, one, max_rows=1, nonnegative=True) for one in ones}) == 1
+    odd: list[tuple[Any, dict[str, Any]]] = [
+        (True, {"max_rows": 1, "nonnegative": True}),
+        (1, {"max_rows": True, "nonnegative": True}),
+        (1, {"max_rows": 1, "nonnegative": 1}),
+    ]
+    for epsilon, others in odd:
+        with pytest.raises(InvalidParameter):
+            Question.read(COUNT, epsilon, **others)
+
+
+def test_a_question_is_remembered_by_the_types_of_its_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert Question.read(COUNT, 0.3) is Question.read(COUNT, 0.3)
+    see_types_told_apart()
+    # The planted fault: it is remembered by values alone.
+    monkeypatch.setattr(question, "_known", lru_cache(9)(question._read))
+    with pytest.raises(pytest.fail.Exception):
+        see_types_told_apart()
+
+
+@pytest.mark.parametrize("forgotten", range(12))
+def test_no_parameter_of_a_question_is_forgotten(forgotten: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault of each: of two questions that differ in it, the second is read as the first."""
+    first: list[Any] = [COUNT, 1, 0.95, None, None, None, None, False, True, None, False, False]
+    other: list[Any] = [f"{COUNT} ", 2, 0.9, 0.1, 2, 3, 4, True, False, 0.5, True, True]
+    names = list(inspect.signature(Question.read).parameters)
+    names.remove("split")
+
+    def read(values: list[Any]) -> Question:
+        return Question.read(**dict(zip(names, values, strict=True)))
+
+    changed = [*first[:forgotten], other[forgotten], *first[forgotten + 1 :]]
+    assert read(first) != read(changed)
+    seen: dict[tuple[Any, ...], Question] = {}
+
+    def faulty(*given: Any) -> Question:
+        key = (*given[:forgotten], *given[forgotten + 1 :])
+        return seen.setdefault(key, question._read(*given))
+
+    monkeypatch.setattr(question, "_known", faulty)
+    assert read(first) == read(changed)

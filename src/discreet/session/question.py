@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 
 from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
@@ -15,6 +17,9 @@ from discreet.sql.plan.limits import NO_LIMITS, Limits
 from discreet.sql.plan.planner import Emphasis
 from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 
+RECENT, LONGEST = 256, 20_000
+"""How many questions are remembered as they were read, and of how many characters: a service looks at each, tries it
+out, and asks it."""
 ONE = Fraction(1)
 """The epsilon that a question without one is planned for: it needs none where it reads nothing private."""
 
@@ -88,12 +93,14 @@ class Question:
         Raises:
             InvalidParameter: one of them is of the wrong type or out of range.
         """
-        level = level_of(confidence, simultaneous)
-        limits = limits_of(max_rows, max_groups, max_rows_per_group)
-        shown = truth_of(intervals, "intervals")
-        known = (text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
-        shaping = Shaping(truth_of(nonnegative, "nonnegative"), truth_of(integers, "integers"))
-        return cls(*known, diagnose=share_of(diagnose), shaping=shaping)
+        given = (
+            text, epsilon, confidence, delta, max_rows, max_groups, max_rows_per_group, simultaneous, intervals,
+            diagnose, nonnegative, integers,
+        )  # fmt: skip
+        if split is None and len(text if isinstance(text, str) else "") <= LONGEST:
+            with contextlib.suppress(TypeError):  # one that cannot be hashed, or is of a wrong type
+                return _known(*given)
+        return _read(*given, split)
 
     def to_json(self) -> str:
         """The parameters that its plan follows from, as text; `of_json` reads it."""
@@ -130,3 +137,31 @@ class Question:
             spends: whether its plan has groups that must be found, or Gaussian noise: then the delta is spent.
         """
         return Loss(self.epsilon, self.delta if spends else 0)
+
+
+def _read(
+    text: str,
+    epsilon: Number,
+    confidence: float,
+    delta: Number | None,
+    max_rows: int | None,
+    max_groups: int | None,
+    max_rows_per_group: int | None,
+    simultaneous: bool,
+    intervals: bool,
+    diagnose: Number | None,
+    nonnegative: bool,
+    integers: bool,
+    split: Mapping[str, Number] | None = None,
+) -> Question:
+    """A question of some parameters."""
+    level = level_of(confidence, simultaneous)
+    limits = limits_of(max_rows, max_groups, max_rows_per_group)
+    shown = truth_of(intervals, "intervals")
+    known = (text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
+    shaping = Shaping(truth_of(nonnegative, "nonnegative"), truth_of(integers, "integers"))
+    return Question(*known, diagnose=share_of(diagnose), shaping=shaping)
+
+
+_known = lru_cache(RECENT, typed=True)(_read)
+"""The same, remembered. By types, too: 1 and 1.0 and True are equal, and not all of them may stand everywhere."""

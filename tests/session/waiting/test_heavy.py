@@ -75,3 +75,21 @@ def test_a_product_that_does_not_end_is_refused_before_the_charge(
     monkeypatch.setattr(heavy, "PATIENCE", 10.0)
     ana.try_out_workload({"plain": "SELECT COUNT(*) AS n FROM people", "cross": cross}, epsilon=1)
     assert session.budget.spent == ana.budget.spent == 0
+
+
+def see_sizes_counted(session: Session) -> None:
+    """Read the rows of one statement over public tables of two sizes."""
+    plan = queries_of(session).planned(Question.read(f"{GROUPS} SELECT COUNT(*) AS n FROM g, wards", 1))
+    assert heavy.rows_met(plan, {"wards": WARDS}) == 200**2
+    assert heavy.rows_met(plan, {"wards": WARDS.slice(0, 10)}) == 200 * 10
+
+
+def test_the_rows_are_remembered_for_the_sizes_that_they_were_read_for(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see_sizes_counted(session)
+    # The planted fault: they are remembered for the statement alone.
+    read, known = heavy._met.__wrapped__, {}  # type: ignore[attr-defined]
+    monkeypatch.setattr(heavy, "_met", lambda post, sizes: known.setdefault(id(post), read(post, sizes)))
+    with pytest.raises(AssertionError):
+        see_sizes_counted(session)

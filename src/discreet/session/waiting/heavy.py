@@ -21,6 +21,7 @@ from discreet.sql.inspect.preview import expected_errors, invented
 from discreet.sql.intervals.simulation.simulated import used
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.unknown_groups import imagined
+from discreet.sql.syntax.once import once
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -79,8 +80,14 @@ def rows_met(plan: QueryPlan, public: Mapping[str, pa.Table]) -> float:
     """The most rows that meet in one SELECT above the noisy tables; infinite where the text does not say."""
     sizes: dict[str, float] = {name.lower(): len(table) for name, table in public.items()}
     sizes |= {release.name.lower(): release.cells for release in imagined(plan).releases}
+    return _met(plan.post, tuple(sizes.items()))
+
+
+@once
+def _met(post: exp.Query, sizes: tuple[tuple[str, float], ...]) -> float:
+    """The same, by the rows of each table."""
     meeting = _Meeting()
-    meeting.rows(plan.post, sizes)
+    meeting.rows(post, dict(sizes))
     return meeting.most
 
 
