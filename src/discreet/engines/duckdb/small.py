@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.duckdb.connection import connect, for_few_rows, seal
-from discreet.engines.duckdb.kept_rows import KeptRows
+from discreet.engines.duckdb.kept_rows import KeptRows, State
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import run_quietly
 from discreet.engines.duckdb.shape import LONGEST, literals_of
@@ -85,14 +85,14 @@ class _Table:
     """A table at some version of its data.
 
     Attributes:
-        version: of the data.
+        version: of the data, or the state of its files, which tells more.
         rows: stands for it; None where it is not small, or its columns would be others there.
         few: whether it was read at this version, and is small. A limit takes as long as all the rest of reading it.
         read_by: the ways to read it, by their SQL. Each runs anew whenever it is read; only its names and types are
             kept, which else are looked up each time.
     """
 
-    version: str
+    version: str | State
     rows: _Rows | None
     few: bool = False
     read_by: dict[str, duckdb.DuckDBPyRelation] = field(default_factory=dict)
@@ -143,8 +143,9 @@ class Small:
             return None
         try:
             for name in names:
-                rows = self._at(name)
-                read = None if rows is None else self._rows(name, rows, sql, left)
+                state = self.kept.state(name)
+                rows = self._at(name, state)
+                read = None if rows is None else self._rows(name, state, rows, sql, left)
                 if rows is None or read is None:
                     return None
                 left -= read.num_rows
@@ -191,9 +192,9 @@ class Small:
             self._second = made, SideTables(made), Prepared(made, usable=True, few=True)
         return self._second
 
-    def _at(self, name: str) -> _Rows | None:
-        """The object that stands for a table at the present version of its data."""
-        version, known = self.versions[name](), self._known.get(name)
+    def _at(self, name: str, state: State | None) -> _Rows | None:
+        """The object that stands for a table at the present version of its data, or in this state of its files."""
+        version, known = state or self.versions[name](), self._known.get(name)
         if known is None or known.version != version:
             known = self._known[name] = _Table(version, self._stand_in(name, known.rows if known else None))
         return known.rows
@@ -212,11 +213,10 @@ class Small:
                 return rows
         return None
 
-    def _rows(self, name: str, beside: _Rows, sql: str, most: int) -> pa.Table | None:
+    def _rows(self, name: str, state: State | None, beside: _Rows, sql: str, most: int) -> pa.Table | None:
         """The rows of a table; NULL in the columns that a query cannot read, and None where they are not few."""
         names, text = beside.schema.names, sql.lower()
         used = [one for one in names if quote(one)[1:-1].lower() in text] or names[:1]
-        state = self.kept.state(name)
         rows = self.kept.find(name, state, used)
         if rows is not None and rows.num_rows <= most and rows.schema.equals(beside.schema):
             return rows
