@@ -97,8 +97,8 @@ class Question:
             text, epsilon, confidence, delta, max_rows, max_groups, max_rows_per_group, simultaneous, intervals,
             diagnose, nonnegative, integers,
         )  # fmt: skip
-        if split is None and len(text if isinstance(text, str) else "") <= LONGEST:
-            with contextlib.suppress(TypeError):  # one that cannot be hashed, or is of a wrong type
+        with contextlib.suppress(TypeError):  # one that is of a wrong type, or cannot be hashed
+            if split is None and len(text) <= LONGEST:
                 return _known(*given)
         return _read(*given, split)
 

@@ -61,11 +61,16 @@ def test_rows_are_kept_of_a_file_that_was_the_same_for_a_while(path: Path) -> No
     assert not asked(kept, "none")
 
 
+def set_back(path: Path) -> None:
+    path.write_text("uno")
+    os.utime(path, ns=(1, 1))
+
+
 @pytest.mark.parametrize(
     "change",
     [
         lambda path: path.write_text("two"),
-        lambda path: (path.write_text("uno"), os.utime(path, ns=(1, 1))),
+        lambda path: set_back(path),
         lambda path: os.replace(path.with_name("b"), path),
         lambda path: os.chmod(path, 0o600),
         lambda path: path.unlink(),

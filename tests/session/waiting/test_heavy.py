@@ -89,7 +89,7 @@ def test_the_rows_are_remembered_for_the_sizes_that_they_were_read_for(
 ) -> None:
     see_sizes_counted(session)
     # The planted fault: they are remembered for the statement alone.
-    read, known = heavy._met.__wrapped__, {}  # type: ignore[attr-defined]
+    read, known = heavy._met.__wrapped__, dict[int, float]()  # type: ignore[attr-defined]
     monkeypatch.setattr(heavy, "_met", lambda post, sizes: known.setdefault(id(post), read(post, sizes)))
     with pytest.raises(AssertionError):
         see_sizes_counted(session)
