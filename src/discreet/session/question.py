@@ -18,8 +18,8 @@ from discreet.sql.plan.planner import Emphasis
 from discreet.sql.plan.shaping import NO_SHAPING, Shaping
 
 RECENT, LONGEST = 256, 20_000
-"""How many questions are remembered as they were read, and of how many characters: a service looks at each, tries it
-out, and asks it."""
+"""How many questions are remembered with their parameters read, and of how many characters at most: a service looks at
+each, tries it out, and asks it."""
 ONE = Fraction(1)
 """The epsilon that a question without one is planned for: it needs none where it reads nothing private."""
 

@@ -3,7 +3,7 @@
 To read a small file takes DuckDB longer than to count its rows. A file is the same where device, inode, size, time of
 writing and time of change are, which are looked at for each query. Times have steps, so that two writes within one step
 look alike: rows are kept only of a file that has looked the same here for some seconds, both before and after it was
-read. Whatever is written later then has a later time.
+read. A later write then has a later time.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class KeptRows:
         return tuple(found) or None
 
     def find(self, table: str, state: State | None, columns: Sequence[str]) -> pa.Table | None:
-        """The rows of a table in some columns, as they are in this state; None where they are not kept."""
+        """The rows of a table in some columns and this state of its files; None where they are not kept."""
         if state is None:
             return None
         with self._lock:
@@ -83,7 +83,7 @@ class KeptRows:
 
         Args:
             table: whose they are.
-            state: as it was before they were read, and `find` was asked for it.
+            state: the one before they were read, for which `find` was asked.
             columns: that were read.
             rows: of them.
         """
