@@ -11,8 +11,8 @@ from typing import TypeAlias
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions import span as sp
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.measures.measure import Grid, Measure, grid_of
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP

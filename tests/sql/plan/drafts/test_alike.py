@@ -39,8 +39,9 @@ from discreet.sql.syntax.alike.blanks import Blank
 from discreet.sql.syntax.once import _key
 
 
-def whole(thing: object, known: dict[int, object]) -> object:
+def whole(thing: object, known: dict[int, object] | None = None) -> object:
     """A thing and all that it is made of, as plain values; `known` are those of its parts that were met before."""
+    known = {} if known is None else known
     if isinstance(thing, tuple | list):
         return [whole(part, known) for part in thing]
     if type(thing) in PLAIN:
@@ -65,12 +66,12 @@ def _whole(thing: object, known: dict[int, object]) -> object:
     if isinstance(thing, Mapping):
         return [(name, whole(part, known)) for name, part in thing.items()]
     if dataclasses.is_dataclass(thing):
-        return type(thing).__name__, [whole(getattr(thing, name), known) for name in fields_of(type(thing))]
+        return type(thing).__name__, [whole(getattr(thing, name), known) for name in fields_of(thing.__class__)]
     return type(thing).__name__, repr(thing)
 
 
 @cache
-def fields_of(kind: Any) -> tuple[str, ...]:
+def fields_of(kind: type) -> tuple[str, ...]:
     return tuple(field.name for field in dataclasses.fields(kind))
 
 
@@ -81,7 +82,7 @@ def planned(text: str, catalog: Catalog, unknown: bool, known: reading.Readings 
         plan = planner.plan(text, catalog, Fraction(1), delta=delta, known=known)
     except QueryRefused as error:
         return str(error), error.line, error.column, error.picture
-    return whole(plan, {}), identity(plan, "duckdb")
+    return whole(plan), identity(plan, "duckdb")
 
 
 def texts(shape: str, rng: random.Random, count: int) -> list[str]:
