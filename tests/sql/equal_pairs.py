@@ -155,10 +155,9 @@ def load(pair: Pair, rows: Sequence[tuple[int, bool]]) -> dict[str, Any]:
     """
     values = [(id_, pair.other if other else pair.one) for id_, other in rows]
     if pair.engine == "spark":
-        listed = " UNION ALL ".join(
-            f"SELECT {n} AS id, CAST({value} AS {pair.kind}) AS x" for n, value in values
-        )
-        return {"source": servers.spark().sql(listed).coalesce(1), "table": "t"}
+        listed = ", ".join(f"({n}, CAST({value} AS {pair.kind}))" for n, value in values)
+        made = servers.spark().sql(f"SELECT * FROM VALUES {listed} AS v(id, x)")
+        return {"source": made.coalesce(1), "table": "t"}
     listed = ", ".join(f"({id_}, {value})" for id_, value in values)
     if pair.engine == "postgres":
         url, _ = _postgres()

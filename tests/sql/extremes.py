@@ -126,25 +126,24 @@ def broken(expression: Expression) -> list[str]:
     if values.null_count and not span.nullable:
         problems.append("NULL where the span knows none")
     if item is not None:
-        places = [None if v is None else Fraction(v) for v in pc.list_value_length(values).to_pylist()]
+        ends = pc.list_value_length(values)
     elif expression.type is Type.DATE:
-        places = [None if v is None else Fraction(v) for v in values.cast(pa.int32()).to_pylist()]
+        ends = values.cast(pa.int32())
     elif expression.type is Type.TIMESTAMP:
-        places = [None if v is None else Fraction(v) for v in values.cast(pa.int64()).to_pylist()]
+        ends = values.cast(pa.int64())
     else:
-        listed = values.to_pylist()
-        if any(isinstance(v, float) and math.isnan(v) for v in listed):
-            problems.append("NaN")
-        if span.domain is not None and not set(listed) - {None} <= set(span.domain):
+        if expression.type is Type.FLOAT:
+            nan = pc.is_nan(values)
+            if pc.any(nan).as_py():
+                problems.append("NaN")
+            values = values.filter(pc.invert(nan))
+        if span.domain is not None and not set(values.to_pylist()) - {None} <= set(span.domain):
             problems.append("a value outside the domain")
         if expression.type not in (Type.INTEGER, Type.FLOAT):
             return problems
-        inf = Fraction(10) ** 400
-        places = [
-            None if v is None or v != v else (inf if v > 0 else -inf) if v in (INF, -INF) else number(v)
-            for v in listed
-        ]
-    known = [p for p in places if p is not None]
+        ends = values
+    # The least and the greatest of tens of thousands of values: as fractions all of them would take seconds.
+    known = [_exact(end) for end in pc.min_max(ends).as_py().values() if end is not None]
     # A floating-point result may differ from the exact one by some units in the last place.
     edges = [abs(edge) for edge in (span.lo, span.hi) if edge is not None]
     slack = max(edges, default=Fraction(0)) / 10**12 if expression.type is Type.FLOAT else Fraction(0)
@@ -153,6 +152,15 @@ def broken(expression: Expression) -> list[str]:
     if span.hi is not None and known and max(known) > span.hi + slack:
         problems.append(f"{_short(max(known))} above {_short(span.hi)}")
     return problems
+
+
+def _exact(value: Any) -> Fraction:
+    """A number as a fraction, and an infinite one as something beyond all spans."""
+    if value in (INF, -INF):
+        return Fraction(10) ** 400 * (1 if value > 0 else -1)
+    exact = number(value)
+    assert exact is not None
+    return exact
 
 
 def _short(value: Fraction) -> str:

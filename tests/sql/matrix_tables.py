@@ -443,8 +443,7 @@ def _on_spark(
     spark = servers.spark()
 
     def frame(rows: Sequence[str], kinds_: Mapping[str, str]) -> Any:
-        listed = " UNION ALL ".join(f"SELECT {row}" for row in rows)
-        made = spark.sql(listed).toDF(*kinds_)
+        made = spark.sql(f"SELECT * FROM VALUES {', '.join(f'({row})' for row in rows)}").toDF(*kinds_)
         typed = [f"`{column}`{_collated(kind)} AS `{column}`" for column, kind in kinds_.items()]
         return made.selectExpr(*typed).coalesce(1).localCheckpoint()
 

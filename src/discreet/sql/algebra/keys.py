@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import datetime as dt
+import itertools
 import math
+import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -73,12 +75,17 @@ class Key:
 
     def range(self) -> tuple[int, int] | None:
         """First value and count when the values are consecutive integers."""
+        return self._range
+
+    @cached_property
+    def _range(self) -> tuple[int, int] | None:
+        """Worked out once: the SQL of a question asks for it several times, and there may be millions of values."""
         if self.expression.type is not Type.INTEGER or not self.public or self.block is not None:
             return None
         if None in self.values:
             return None
         first = int(self.values[0])  # type: ignore[arg-type]
-        consecutive = all(value == first + index for index, value in enumerate(self.values))
+        consecutive = all(map(operator.eq, self.values, itertools.count(first)))
         return (first, len(self.values)) if consecutive else None
 
 

@@ -132,6 +132,10 @@ def _places(listed: Values | None, found: list[Values]) -> dict[Value | None, in
 
 def _sorted(block: Block, order: list[dict[Value | None, int]]) -> PublicKeys:
     ats, groups = block
+    if len(ats) == 1:  # there may be a million of them
+        at = order[ats[0]]
+        last = len(at)
+        return PublicKeys(ats, tuple(sorted(groups, key=lambda group: at.get(group[0], last))))
 
     def place(group: Group) -> list[int]:
         return [order[index].get(value, len(order[index])) for index, value in zip(ats, group, strict=True)]

@@ -6,12 +6,14 @@ import datetime as dt
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
+from typing import TypeAlias
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
-from discreet.sql.measures.measure import Measure, grid_of
+from discreet.sql.measures.measure import Grid, Measure, grid_of
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 _PLACES = {I: "ij", F: "fg", T: "cd", B: "be", D: "nm", S: "yx"}
@@ -131,43 +133,58 @@ def measures(expression: Expression) -> list[Measure]:
     """Measures that show the value of an expression in a group of one row, as exactly as integers can."""
     return [
         Measure(0, expression, None, False),
-        *(Measure(-1, number, grid_of(number, -1, Fraction(1)), False) for number in _numbers(expression)),
+        *(Measure(-1, number, grid, False) for number, grid in _grids(expression)),
     ]
 
 
-_RANGES = ((-4, 4), (-(10**6), 10**6), (-(2**62), 2**62))
+_Bounds: TypeAlias = tuple[tuple[int, int], ...]
+_EXACT: _Bounds = ((-(10**6), 10**6),)
+"""Within them an integer is its own grid, and every value is told apart."""
+_WIDE: _Bounds = ((-(2**62), 2**62),)
+_REALS: _Bounds = ((-4, 4), *_WIDE, (-(10**280), 10**280))
 
 
-def _numbers(expression: Expression) -> list[Expression]:
+def _grids(expression: Expression) -> dict[tuple[Expression, Grid], None]:
+    """Numbers of an expression and their grids, each once. A measure clamps to the bounds of its grid."""
+    return {
+        (number, grid_of(fn.clamp(number, Fraction(lo), Fraction(hi)), -1, Fraction(1))): None
+        for number, bounds in _numbers(expression)
+        for lo, hi in bounds
+    }
+
+
+def _numbers(expression: Expression) -> list[tuple[Expression, _Bounds]]:
+    """Numbers that show a value, and the bounds to which each is clamped, one pair after the other."""
     kind = expression.type
     if kind.item is not None:
         items = [fn.must("nth_item", expression, Literal(place, I)) for place in (1, 2)]
-        length = fn.clamp(fn.must("len", expression), Fraction(0), Fraction(100))
-        return [length, *(number for item in items for number in _numbers(item))]
+        return [
+            (fn.must("len", expression), ((0, 100),)),
+            *(number for item in items for number in _numbers(item)),
+        ]
     if kind is I:
+        if sp.clamp(expression.span, *map(Fraction, _EXACT[0])) == expression.span:
+            return [(expression, _EXACT)]
         low = fn.must("remainder", expression, Literal(2**20, I))
-        clamped = [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in _RANGES]
-        return [*clamped, fn.clamp(low, Fraction(-(2**20)), Fraction(2**20))]
+        return [(expression, _EXACT + _WIDE), (low, ((-(2**20), 2**20),))]
     if kind is F:
-        ranges = (*_RANGES[::2], (-(10**280), 10**280))
-        return [fn.clamp(expression, Fraction(lo), Fraction(hi)) for lo, hi in ranges]
+        return [(expression, _REALS)]
     if kind is B:
-        return [fn.must("to_integer", expression)]
+        return [(fn.must("to_integer", expression), ((0, 1),))]
     if kind is D:
         days = fn.must("days_between", expression, Literal(dt.date(2000, 1, 1), D))
-        return [fn.clamp(days, Fraction(-(10**6)), Fraction(3 * 10**6))]
+        return [(days, ((-(10**6), 3 * 10**6),))]
     if kind is S:
         seconds = fn.must("date_diff_second", Literal(dt.datetime(2000, 1, 1), S), expression)
         micros = fn.must("remainder", fn.must("date_diff_microsecond", Literal(dt.datetime(2000, 1, 1), S), expression),
                        Literal(10**6, I))  # fmt: skip
         days = fn.must("date_diff_day", Literal(dt.datetime(2000, 1, 1), S), expression)
         return [
-            fn.clamp(days, Fraction(-(10**6)), Fraction(3 * 10**6)),
-            fn.clamp(fn.must("remainder", seconds, Literal(86400, I)), Fraction(-86400), Fraction(86400)),
-            fn.clamp(micros, Fraction(-(10**6)), Fraction(10**6)),
+            (days, ((-(10**6), 3 * 10**6),)),
+            (fn.must("remainder", seconds, Literal(86400, I)), ((-86400, 86400),)),
+            (micros, ((-(10**6), 10**6),)),
         ]
     pieces = [fn.must("substring", expression, Literal(index, I), Literal(1, I)) for index in (1, 2, 3, 5)]
     pieces.append(fn.must("right", expression, Literal(1, I)))
-    points = [fn.must("ascii", piece) for piece in pieces]
-    clamped = [fn.clamp(point, Fraction(0), Fraction(0x10FFFF)) for point in points]
-    return [*clamped, fn.clamp(fn.must("strlen", expression), Fraction(0), Fraction(10**6))]
+    points = [(fn.must("ascii", piece), ((0, 0x10FFFF),)) for piece in pieces]
+    return [*points, (fn.must("strlen", expression), ((0, 10**6),))]

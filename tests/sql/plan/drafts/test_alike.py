@@ -11,6 +11,7 @@ import dataclasses
 import random
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -38,23 +39,40 @@ from discreet.sql.syntax.alike.blanks import Blank
 from discreet.sql.syntax.once import _key
 
 
-def whole(thing: object) -> object:
-    """A thing and all that it is made of, as plain values."""
+def whole(thing: object, known: dict[int, object] | None = None) -> object:
+    """A thing and all that it is made of, as plain values; `known` are those of its parts that were met before."""
+    known = {} if known is None else known
+    if isinstance(thing, tuple | list):
+        return [whole(part, known) for part in thing]
+    if type(thing) in PLAIN:
+        return type(thing), thing
+    if id(thing) in known:
+        return known[id(thing)]
+    known[id(thing)] = out = _whole(thing, known)
+    return out
+
+
+PLAIN = (str, int, bool, type(None))
+"""Types whose values are equal where they are alike."""
+
+
+def _whole(thing: object, known: dict[int, object]) -> object:
     if isinstance(thing, exp.Expr):
         return _key(thing)
     if isinstance(thing, pa.Table):
         return str(thing.schema), thing.to_pydict()
-    if isinstance(thing, tuple | list):
-        return [whole(part) for part in thing]
     if isinstance(thing, frozenset):
         return sorted(map(repr, thing))
     if isinstance(thing, Mapping):
-        return [(name, whole(part)) for name, part in thing.items()]
+        return [(name, whole(part, known)) for name, part in thing.items()]
     if dataclasses.is_dataclass(thing):
-        return type(thing).__name__, [
-            whole(getattr(thing, field.name)) for field in dataclasses.fields(thing)
-        ]
+        return type(thing).__name__, [whole(getattr(thing, name), known) for name in fields_of(thing.__class__)]
     return type(thing).__name__, repr(thing)
+
+
+@cache
+def fields_of(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def planned(text: str, catalog: Catalog, unknown: bool, known: reading.Readings | None) -> Any:
