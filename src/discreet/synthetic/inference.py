@@ -93,19 +93,26 @@ class Model:
 
 
 def _subtree(tree: Tree, wanted: set[int]) -> set[int]:
-    """The cliques of the smallest part of a tree that holds some columns."""
+    """The cliques of the smallest part of a tree that holds some columns: leaves are cut that hold no more of them."""
+    beside: list[set[int]] = [set() for _ in tree.cliques]
+    for at, parent in enumerate(tree.parents):
+        if parent >= 0:
+            beside[at].add(parent)
+            beside[parent].add(at)
     needed = set(range(len(tree.cliques)))
-    while True:
-        for at in sorted(needed):
-            beside = [tree.parents[at]] if tree.parents[at] in needed else []
-            beside += [other for other in needed if tree.parents[other] == at]
-            if len(beside) == 1:
-                own = set(tree.cliques[at]) & wanted
-                if own <= set(tree.cliques[beside[0]]):
-                    needed.remove(at)
-                    break
-        else:
-            return needed
+    leaves = [at for at in needed if len(beside[at]) == 1]
+    while leaves:
+        at = leaves.pop()
+        if len(beside[at]) != 1:
+            continue  # the last but this one was cut
+        (other,) = beside[at]
+        if wanted.intersection(tree.cliques[at]) <= set(tree.cliques[other]):
+            needed.remove(at)
+            beside[other].remove(at)
+            beside[at].clear()
+            if len(beside[other]) == 1:
+                leaves.append(other)
+    return needed
 
 
 def _product(one: Clique, left: Floats, other: Clique, right: Floats) -> tuple[Clique, Floats]:
