@@ -42,8 +42,8 @@ GROWTH: Final = {True: 4, False: 2}
 """By how much the part of a round grows where it taught nothing: its noise halves."""
 MOST_CELLS: Final = 1 << 17
 """How many numbers a model has at most."""
-STEPS: Final = 30
-"""Of the search for a model between two rounds, which begins where the last one ended; 100 err no less."""
+STEPS: Final = 100
+"""Of the search for a model between two rounds, which begins where the last one ended: 30 err a twelfth more."""
 
 
 @dataclass(frozen=True)

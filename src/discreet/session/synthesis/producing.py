@@ -147,6 +147,7 @@ class Synthesis:
             available=available,
             gaussian=mechanism.concentrated,
             columns={axis.name: axis.size for axis in axes},
+            classes={axis.name: axis.words for axis in axes},
             left_out=dict(self.left_out),
             marginals=marginals_of(mechanism, axes, self.workload, rows),
             too_large=len(self.weights) - len(self.workload.weights),
