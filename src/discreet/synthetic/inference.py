@@ -33,7 +33,7 @@ def log_sum(table: Floats, columns: Clique, kept: Sequence[int]) -> Floats:
 
 
 class Model:
-    """A distribution over all columns, as the logarithms of the marginals of the cliques of its tree.
+    """A distribution over all columns, as the marginals of the cliques of its tree.
 
     Args:
         tree: of the columns.
@@ -50,13 +50,12 @@ class Model:
             up[parent] += spread(told[at], shared, tree.cliques[parent])
         self.log_total = float(log_sum(up[0], tree.cliques[0], ()))
         up[0] -= self.log_total
-        for at in range(1, len(up)):
-            parent, shared = tree.parents[at], tree.overlaps[at]
-            down = log_sum(up[parent], tree.cliques[parent], shared) - told[at]
-            up[at] += spread(down, shared, tree.cliques[at])
-        self.logs = up
-        with np.errstate(under="ignore"):
-            self.beliefs = [np.exp(one) for one in up]
+        with np.errstate(divide="ignore", under="ignore"):  # an overlap without a chance has the logarithm -inf
+            self.beliefs = [np.exp(up[0])]
+            for at in range(1, len(up)):
+                parent, shared = tree.parents[at], tree.overlaps[at]
+                down = np.log(self.held(shared, parent)) - told[at]
+                self.beliefs.append(np.exp(up[at] + spread(down, shared, tree.cliques[at])))
 
     def held(self, columns: Clique, holder: int) -> Floats:
         """The marginal of columns that a clique holds."""
