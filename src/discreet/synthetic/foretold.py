@@ -110,7 +110,8 @@ class SynthesisPreview:
         for order, count in sorted(Counter(len(one.columns) for one in self.marginals).items()):
             errors = [one.error for one in self.marginals if len(one.columns) == order]
             if order > 1:
-                said = f"about {min(errors):.2g} to {max(errors):.2g} each, if measured"
+                least, most = f"{min(errors):.2g}", f"{max(errors):.2g}"
+                said = f"about {least if least == most else f'{least} to {most}'} each, if measured"
                 sets = "set" if count == 1 else "sets"
                 lines.append(f"  {count} {sets} of {order} columns may be chosen: {said}")
         if self.too_large:

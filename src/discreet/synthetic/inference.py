@@ -50,7 +50,9 @@ class Model:
             up[parent] += spread(told[at], shared, tree.cliques[parent])
         self.log_total = float(log_sum(up[0], tree.cliques[0], ()))
         up[0] -= self.log_total
-        with np.errstate(divide="ignore", under="ignore"):  # an overlap without a chance has the logarithm -inf
+        with np.errstate(
+            divide="ignore", under="ignore"
+        ):  # an overlap without a chance has the logarithm -inf
             self.beliefs = [np.exp(up[0])]
             for at in range(1, len(up)):
                 parent, shared = tree.parents[at], tree.overlaps[at]
