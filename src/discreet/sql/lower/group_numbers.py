@@ -142,7 +142,7 @@ def _terms(
     joins: list[str],
     ranges: list[str],
 ) -> list[str]:
-    """The summands of the number that some axes give a group; what they need is added to the last three."""
+    """The summands of the number that some axes give a group; their tables, joins and conditions are added to those."""
     terms: list[str] = []
     inner = math.prod(len(release.keys[axis[0]].values) for axis in of)
     for axis in of:
