@@ -92,6 +92,7 @@ docs: $(VENV)/dev  ## the SQL reference and the pictures, from the tables of fun
 	$(BIN)/python docs/figures/accuracy.py totals > docs/figures/totals.svg
 	$(BIN)/python docs/figures/accuracy.py noise > docs/figures/noise.svg
 	$(BIN)/python docs/figures/learning.py > docs/figures/learning.svg
+	$(BIN)/python docs/figures/synthetic.py > docs/figures/synthetic_models.svg
 	$(BIN)/discreet plan --stream 365 --epsilon 1 --output docs/figures/streams.svg
 	$(BIN)/discreet plan --stream 2048 --epsilon 1 --delta 1e-6 --output docs/figures/streams_gaussian.svg
 

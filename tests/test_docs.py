@@ -140,9 +140,10 @@ def test_the_pictures_of_accuracy_are_up_to_date(name: str) -> None:
     assert made == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")
 
 
-def test_the_picture_of_learning_is_up_to_date() -> None:
-    made = _printed("python", "docs/figures/learning.py")
-    assert made == (DOCS / "figures" / "learning.svg").read_text("utf-8"), "run `make docs`"
+@pytest.mark.parametrize(("script", "picture"), [("learning", "learning"), ("synthetic", "synthetic_models")])
+def test_the_pictures_of_models_are_up_to_date(script: str, picture: str) -> None:
+    made = _printed("python", f"docs/figures/{script}.py")
+    assert made == (DOCS / "figures" / f"{picture}.svg").read_text("utf-8"), "run `make docs`"
 
 
 def test_the_picture_of_streams_is_up_to_date(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def _numbered_by_the_data(release: Any, numbered: Any) -> Any:
     tables, number, joins, ranges = _numbering(release, numbered)
     if release.keys and release.cells:
         order = ", ".join(f"g.k{axis[0]}" for axis in axes(release.keys))
-        number = f"CAST((dense_rank() OVER (ORDER BY {order}) - 1) % {release.cells} AS BIGINT)"
+        number = f"CAST((dense_rank() OVER (ORDER BY {order}) - 1) % {release.cells} AS BIGINT) AS cell"
     return tables, number, joins, ranges
 
 

@@ -48,4 +48,4 @@ def rows(seed: int = 0, count: int = 5000) -> tuple[Counts, npt.NDArray[np.int64
     e = random.integers(0, 3, count)
     table = np.column_stack([a, b, c, d, e]).astype(np.int64)
     cells = np.ravel_multi_index(tuple(table.T), SIZES)
-    return Counts(np.asarray(cells, np.int64), np.ones(count, np.int64), SIZES), table
+    return Counts([np.asarray(cells, np.int64)], np.ones(count, np.int64), [SIZES]), table

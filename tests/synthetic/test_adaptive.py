@@ -167,7 +167,7 @@ def test_a_score_moves_by_no_more_than_its_sensitivity() -> None:
     # Every score of a run on one data set and on its neighbour, for the same model: |L1 - L1'| <= 1.
     counts, table = rows(count=400)
     more = np.ravel_multi_index(tuple(np.vstack([table, table[:1]]).T), SIZES)
-    other = Counts(np.asarray(more, np.int64), np.ones(401, np.int64), SIZES)
+    other = Counts([np.asarray(more, np.int64)], np.ones(401, np.int64), [SIZES])
     random = np.random.default_rng(1)
     for columns in PAIRS:
         told = random.integers(-50, 90, counts.marginal(columns).shape)

@@ -20,6 +20,6 @@ def test_marginals() -> None:
 
 
 def test_cells_that_come_twice_and_no_rows() -> None:
-    counts = Counts(np.array([3, 3]), np.array([2, 5]), (2, 2))
+    counts = Counts([np.array([3, 3])], np.array([2, 5]), [(2, 2)])
     assert counts.marginal((0, 1)).tolist() == [[0, 0], [0, 7]]
-    assert Counts(np.zeros(0, np.int64), np.zeros(0, np.int64), (2, 2)).marginal((1,)).tolist() == [0, 0]
+    assert Counts([np.zeros(0, np.int64)], np.zeros(0, np.int64), [(2, 2)]).marginal((1,)).tolist() == [0, 0]

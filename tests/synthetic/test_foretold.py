@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -40,12 +41,16 @@ def test_no_error_is_above_all_rows() -> None:
 
 def test_words() -> None:
     mechanism = AdaptiveRounds(Fraction(1), 1, 1, concentrated=False)
-    seen = SynthesisPreview("people", Fraction(1), Fraction(0), Fraction(1), Fraction(3), False, {"a": 40, "b": 10},
-                            {"name": "it has no keys and no bounds"}, marginals_of(mechanism, AXES, WORKLOAD, 1000), 2,
-                            1000)  # fmt: skip
+    seen = SynthesisPreview(
+        "people", Fraction(1), Fraction(0), Fraction(1), Fraction(3), False, {"a": 40, "b": 10},
+        {axis.name: axis.words for axis in AXES}, {"name": "it has no keys and no bounds"},
+        marginals_of(mechanism, AXES, WORKLOAD, 1000), 2, 1000,
+    )  # fmt: skip
     said = repr(seen)
     assert "epsilon 1, of 3 left" in said
-    assert "1 set of 2 columns may be chosen" in said
+    assert re.search(r"1 set of 2 columns may be chosen: about [\d.]+ each", said)
     assert "2 have too many cells" in said
     assert "without name" in said
+    assert "a: 40 values: about" in said
+    assert "b: 9 values, and NULL: about" in said
     assert seen.to_dict()["left"] == "2"

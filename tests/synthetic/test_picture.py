@@ -16,6 +16,13 @@ def test_dots() -> None:
     assert "Of 1 marginals nothing is known." in drawn
 
 
+def test_panels_of_a_narrow_picture_stand_above_each_other() -> None:
+    wide, narrow = (picture_of_errors(REPORT, size).to_dict() for size in ("slide", "column"))
+    assert "column" in wide["facet"]
+    assert narrow["columns"] == 1
+    assert narrow["spec"]["width"] > 300
+
+
 def test_nothing_known() -> None:
     empty = Report(("a",), (), 1.0)
     assert picture_of_errors(empty).to_dict()

@@ -39,7 +39,9 @@ def test_a_page(tmp_path: Path) -> None:
     assert "th,td{padding:" in page  # else the words of two cells run into each other
     assert "<script" not in page
     assert "nothing is known" in page
-    assert "<svg" in page
+    assert page.count("<svg") == 2  # for a screen and for a phone
+    assert "device-width" in page
+    assert "prefers-color-scheme" in page
     assert "Not preserved" in page
 
 

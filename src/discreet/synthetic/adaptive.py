@@ -12,7 +12,7 @@ sensitivity, times the weight of the marginal.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from discreet.synthetic.fitting import Fitting, Measured, total_of
 from discreet.synthetic.inference import Model
-from discreet.synthetic.junction import Clique, cells_of, junction_tree
+from discreet.synthetic.junction import Clique, cells_needed, cells_of
+from discreet.synthetic.sweeps import marginals_of
 
 if TYPE_CHECKING:
     from discreet.mechanisms.adaptive import AdaptiveRounds, Rounds
@@ -42,7 +43,7 @@ GROWTH: Final = {True: 4, False: 2}
 MOST_CELLS: Final = 1 << 17
 """How many numbers a model has at most."""
 STEPS: Final = 100
-"""Of the search for a model between two rounds."""
+"""Of the search for a model between two rounds, which begins where the last one ended: 30 err a twelfth more."""
 
 
 @dataclass(frozen=True)
@@ -155,9 +156,10 @@ def measure(
                 break
             part = min(rounds.left, part * GROWTH[mechanism.concentrated])
             continue
+        told = search.counts(model, open_)
         scores = {
             columns: workload.weights[columns]
-            * (int(np.abs(counts.marginal(columns) - search.counts(model, columns)).sum()) - noise)
+            * (int(np.abs(counts.marginal(columns) - told[columns]).sum()) - noise)
             for columns, noise in open_.items()
         }
         moves = mechanism.l1 * max(workload.weights[columns] for columns in open_)
@@ -166,7 +168,6 @@ def measure(
         search.add(
             chosen, rounds.measure(counts.marginal(chosen), part - CHOICE * part), part - CHOICE * part
         )
-        told = {columns: search.counts(model, columns) for columns in open_}
         last = Round(chosen, open_, slack, told, search.measured[-1])
         if search.learned(model, chosen):
             continue
@@ -185,6 +186,7 @@ class _Search:
         self._mechanism, self._workload, self._most = mechanism, workload, most_cells
         self._fitting = Fitting(workload.sizes)
         self._model: Model | None = None
+        self._closed: set[Clique] = set()
         self.measured: list[Measured] = []
 
     def add(self, columns: Clique, noisy: Integers, part: Fraction) -> None:
@@ -197,9 +199,13 @@ class _Search:
             self._model = self._fitting.fit(self.measured, STEPS)
         return self._model
 
-    def counts(self, model: Model, columns: Clique) -> Integers:
+    def counts(self, model: Model, wanted: Iterable[Clique]) -> dict[Clique, Integers]:
         """The counts of a model, rounded."""
-        return np.rint(total_of(self.measured) * model.marginal(columns)).astype(np.int64)
+        rows = total_of(self.measured)
+        return {
+            columns: np.rint(rows * table).astype(np.int64)
+            for columns, table in marginals_of(model, wanted).items()
+        }
 
     def open(self, model: Model, part: Fraction) -> dict[Clique, int]:
         """The marginals that may be chosen, with their noise: the model can hold them, and they are not all noise.
@@ -213,15 +219,28 @@ class _Search:
             noise = l1_of_noise(deviation, cells_of(self._workload.sizes, columns))
             if noise > 2 * rows:
                 continue
-            fits = model.tree.holder(columns) >= 0
-            if fits or junction_tree([*held, columns], self._workload.sizes).cells <= self._most:
+            if columns in self._closed:
+                continue
+            fits = model.tree.holder(columns) >= 0 or self._bound(model, columns) <= self._most // 4
+            if fits or cells_needed([*held, columns], self._workload.sizes) <= self._most:
                 found[columns] = noise
+            else:  # with more marginals a model has more cells
+                self._closed.add(columns)
         return found
+
+    def _bound(self, model: Model, columns: Clique) -> int:
+        """At most so many numbers has the model with one more pair: its second column joins the path to the first."""
+        if len(columns) != 2:
+            return self._most + 1
+        sizes, tree = self._workload.sizes, model.tree
+        path = tree.between(*columns)
+        added = sum(cells_of(sizes, tree.cliques[at]) for at in path) * sizes[columns[1]]
+        return tree.cells + added + cells_of(sizes, columns)
 
     def learned(self, before: Model, columns: Clique) -> bool:
         """Whether the last marginal changed the model by more than its noise would."""
-        change = np.abs(self.counts(self.model, columns) - self.counts(before, columns)).sum()
-        last = self.measured[-1]
+        (now,), (then,) = (self.counts(one, [columns]).values() for one in (self.model, before))
+        change, last = np.abs(now - then).sum(), self.measured[-1]
         return bool(change > l1_of_noise(last.deviation, last.counts.size))
 
 

@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 
+_KINDS = {
+    Type.INTEGER: "whole numbers", Type.FLOAT: "real numbers", Type.DATE: "days", Type.TIMESTAMP: "times",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Axis:
     """A column with a public set of values, or of intervals.
@@ -49,6 +54,19 @@ class Axis:
     def size(self) -> int:
         """The number of classes, NULL among them."""
         return self.classes + self.nullable
+
+    @property
+    def words(self) -> str:
+        """Its classes in words.
+
+        Example:
+            >>> Axis("age", Type.FLOAT, edges=(0.0, 60.0, 120.0)).words
+            '2 intervals of real numbers, and NULL'
+        """
+        kind = f"{self.classes} value{'s' * (self.classes > 1)}"
+        if not self.values:
+            kind = f"{self.classes} interval{'s' * (self.classes > 1)} of {_KINDS[self.type]}"
+        return kind + ", and NULL" * self.nullable
 
     def column(self, numbers: Integers, random: np.random.Generator) -> pa.Array:
         """The values of some classes, as an Arrow array of the column's type."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -10,24 +11,29 @@ import numpy.typing as npt
 from discreet.synthetic.junction import Clique, cells_of
 
 Integers = npt.NDArray[np.int64]
+Places = npt.NDArray[np.integer[Any]]
 
 
 class Counts:
     """The rows of each combination of values.
 
     Args:
-        cells: the numbers of combinations, int64 (k,), the last column fastest; one may come more than once.
+        cells: the numbers of combinations, int64 (k,) of each run of columns, the last column fastest; a combination
+            may come more than once.
         counts: the rows of each, int64 (k,).
-        sizes: of the columns.
+        runs: the sizes of the columns of each run.
     """
 
-    def __init__(self, cells: Integers, counts: Integers, sizes: Sequence[int]) -> None:
-        self._sizes = tuple(sizes)
+    def __init__(self, cells: Sequence[Integers], counts: Integers, runs: Sequence[Sequence[int]]) -> None:
+        self._sizes = tuple(size for run in runs for size in run)
         self._counts = counts
-        self._places: list[Integers] = []
-        for size in reversed(self._sizes):
-            cells, place = np.divmod(cells, size)
-            self._places.insert(0, place)
+        self._places: list[Places] = []
+        for numbers, run in zip(cells, runs, strict=True):
+            own: list[Places] = []
+            for size in reversed(run):
+                numbers, place = np.divmod(numbers, size)
+                own.insert(0, place.astype(np.uint16 if size <= 1 << 16 else np.int64))
+            self._places += own
         self._made: dict[Clique, Integers] = {}
 
     def marginal(self, columns: Clique) -> Integers:

@@ -25,6 +25,7 @@ from discreet.synthetic.adaptive import Found, MarginalWorkload
 from discreet.synthetic.fitting import Measured, merged, total_of
 from discreet.synthetic.inference import Model
 from discreet.synthetic.junction import Clique
+from discreet.synthetic.sweeps import marginals_of
 
 NOISE: Final = 0.04
 """The chance that some noise is beyond its bound; the slack of the choice has another of 1 %."""
@@ -86,8 +87,9 @@ def _not_chosen(
     distance += noise_most(last.noisy, sure, concentrated)
     score = workload.weights[chosen] * (distance - last.scored[chosen])
     out = {}
+    now = marginals_of(model, last.scored)
     for columns, noise in last.scored.items():
         then = noise + (score + last.slack) / workload.weights[columns]
-        moved = float(np.abs(last.model[columns] - rows * model.marginal(columns)).sum())
+        moved = float(np.abs(last.model[columns] - rows * now[columns]).sum())
         out[columns] = max(0.0, then) + moved
     return out

@@ -54,6 +54,7 @@ class SynthesisPreview:
         available: the budget before.
         gaussian: whether the noise is Gaussian, else Laplace.
         columns: that are taken, with their numbers of classes; NULL is one where a column may have it.
+        classes: the same in words: how many values, or intervals of which numbers.
         left_out: the others, with the reason of each.
         marginals: single columns, all of which are measured, and those that may be chosen.
         too_large: how many marginals of the workload have more counts than a model can hold.
@@ -67,6 +68,7 @@ class SynthesisPreview:
     available: Fraction
     gaussian: bool
     columns: Mapping[str, int]
+    classes: Mapping[str, str]
     left_out: Mapping[str, str]
     marginals: tuple[MarginalPreview, ...]
     too_large: int
@@ -88,6 +90,7 @@ class SynthesisPreview:
             "left": show(self.left, 12),
             "noise": "gaussian" if self.gaussian else "laplace",
             "columns": dict(self.columns),
+            "classes": dict(self.classes),
             "left_out": dict(self.left_out),
             "marginals": [one.to_dict() for one in self.marginals],
             "too_large": self.too_large,
@@ -101,12 +104,14 @@ class SynthesisPreview:
         lines = [head, f"errors by noise in a table of {self.table_rows:,} rows, as shares of the rows:"]
         single = [one for one in self.marginals if len(one.columns) == 1]
         lines += [
-            f"  {one_line(one.columns[0])}: {one.cells} classes, about {one.error:.2g}" for one in single
+            f"  {one_line(one.columns[0])}: {self.classes[one.columns[0]]}: about {one.error:.2g}"
+            for one in single
         ]
         for order, count in sorted(Counter(len(one.columns) for one in self.marginals).items()):
             errors = [one.error for one in self.marginals if len(one.columns) == order]
             if order > 1:
-                said = f"about {min(errors):.2g} to {max(errors):.2g} each, if measured"
+                least, most = f"{min(errors):.2g}", f"{max(errors):.2g}"
+                said = f"about {least if least == most else f'{least} to {most}'} each, if measured"
                 sets = "set" if count == 1 else "sets"
                 lines.append(f"  {count} {sets} of {order} columns may be chosen: {said}")
         if self.too_large:

@@ -33,7 +33,7 @@ def log_sum(table: Floats, columns: Clique, kept: Sequence[int]) -> Floats:
 
 
 class Model:
-    """A distribution over all columns, as the logarithms of the marginals of the cliques of its tree.
+    """A distribution over all columns, as the marginals of the cliques of its tree.
 
     Args:
         tree: of the columns.
@@ -50,13 +50,14 @@ class Model:
             up[parent] += spread(told[at], shared, tree.cliques[parent])
         self.log_total = float(log_sum(up[0], tree.cliques[0], ()))
         up[0] -= self.log_total
-        for at in range(1, len(up)):
-            parent, shared = tree.parents[at], tree.overlaps[at]
-            down = log_sum(up[parent], tree.cliques[parent], shared) - told[at]
-            up[at] += spread(down, shared, tree.cliques[at])
-        self.logs = up
-        with np.errstate(under="ignore"):
-            self.beliefs = [np.exp(one) for one in up]
+        with np.errstate(
+            divide="ignore", under="ignore"
+        ):  # an overlap without a chance has the logarithm -inf
+            self.beliefs = [np.exp(up[0])]
+            for at in range(1, len(up)):
+                parent, shared = tree.parents[at], tree.overlaps[at]
+                down = np.log(self.held(shared, parent)) - told[at]
+                self.beliefs.append(np.exp(up[at] + spread(down, shared, tree.cliques[at])))
 
     def held(self, columns: Clique, holder: int) -> Floats:
         """The marginal of columns that a clique holds."""
@@ -93,19 +94,26 @@ class Model:
 
 
 def _subtree(tree: Tree, wanted: set[int]) -> set[int]:
-    """The cliques of the smallest part of a tree that holds some columns."""
+    """The cliques of the smallest part of a tree that holds some columns: leaves are cut that hold no more of them."""
+    beside: list[set[int]] = [set() for _ in tree.cliques]
+    for at, parent in enumerate(tree.parents):
+        if parent >= 0:
+            beside[at].add(parent)
+            beside[parent].add(at)
     needed = set(range(len(tree.cliques)))
-    while True:
-        for at in sorted(needed):
-            beside = [tree.parents[at]] if tree.parents[at] in needed else []
-            beside += [other for other in needed if tree.parents[other] == at]
-            if len(beside) == 1:
-                own = set(tree.cliques[at]) & wanted
-                if own <= set(tree.cliques[beside[0]]):
-                    needed.remove(at)
-                    break
-        else:
-            return needed
+    leaves = [at for at in needed if len(beside[at]) == 1]
+    while leaves:
+        at = leaves.pop()
+        if len(beside[at]) != 1:
+            continue  # the last but this one was cut
+        (other,) = beside[at]
+        if wanted.intersection(tree.cliques[at]) <= set(tree.cliques[other]):
+            needed.remove(at)
+            beside[other].remove(at)
+            beside[at].clear()
+            if len(beside[other]) == 1:
+                leaves.append(other)
+    return needed
 
 
 def _product(one: Clique, left: Floats, other: Clique, right: Floats) -> tuple[Clique, Floats]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 Clique: TypeAlias = "tuple[int, ...]"
@@ -32,15 +33,44 @@ class Tree:
     overlaps: tuple[Clique, ...]
     sizes: tuple[int, ...]
 
-    @property
+    @cached_property
+    def _sets(self) -> list[frozenset[int]]:
+        return list(map(frozenset, self.cliques))
+
+    @cached_property
     def cells(self) -> int:
         """How many numbers the model has."""
         return sum(cells_of(self.sizes, clique) for clique in self.cliques)
 
+    def between(self, one: int, other: int) -> list[int]:
+        """The numbers of the cliques on a path from one that holds a column to one that holds another.
+
+        Empty where no path of overlaps joins them.
+        """
+        ways = [
+            self._up(next(at for at, clique in enumerate(self.cliques) if column in clique))
+            for column in (one, other)
+        ]
+        while len(ways[0]) > 1 and len(ways[1]) > 1 and ways[0][-2] == ways[1][-2]:
+            for way in ways:
+                way.pop()
+        meeting = ways[0][-1]
+        if meeting != ways[1][-1]:
+            return []
+        return [*ways[0], *ways[1][:-1]]
+
+    def _up(self, at: int) -> list[int]:
+        """A clique and those above it, as far as they share columns."""
+        way = [at]
+        while self.parents[at] >= 0 and self.overlaps[at]:
+            at = self.parents[at]
+            way.append(at)
+        return way
+
     def holder(self, columns: Iterable[int]) -> int:
         """The number of the smallest clique that holds some columns; -1 where none does."""
         wanted = set(columns)
-        found = [at for at, clique in enumerate(self.cliques) if wanted <= set(clique)]
+        found = [at for at, clique in enumerate(self._sets) if wanted <= clique]
         return min(found, key=lambda at: cells_of(self.sizes, self.cliques[at]), default=-1)
 
 
@@ -56,22 +86,30 @@ def junction_tree(cliques: Iterable[Clique], sizes: Sequence[int]) -> Tree:
         >>> junction_tree([(0, 1), (1, 2)], (2, 3, 4)).cliques
         ((0, 1), (1, 2))
     """
+    return _joined(_maximal(_eliminated(cliques, sizes)), tuple(sizes))
+
+
+def cells_needed(cliques: Iterable[Clique], sizes: Sequence[int]) -> int:
+    """How many numbers a model has whose junction tree holds some cliques: `junction_tree(…).cells`."""
+    return sum(cells_of(sizes, clique) for clique in _maximal(_eliminated(cliques, sizes)))
+
+
+def _eliminated(cliques: Iterable[Clique], sizes: Sequence[int]) -> list[frozenset[int]]:
     near: dict[int, set[int]] = {column: set() for column in range(len(sizes))}
     for clique in cliques:
         for column in clique:
             near[column] |= set(clique) - {column}
-    return _joined(_maximal(_eliminated(near, sizes)), tuple(sizes))
-
-
-def _eliminated(near: dict[int, set[int]], sizes: Sequence[int]) -> list[frozenset[int]]:
+    cells = {column: sizes[column] * cells_of(sizes, near[column]) for column in near}
     found = []
-    while near:
-        column = min(near, key=lambda one: (cells_of(sizes, near[one] | {one}), one))
+    while cells:
+        column = min(cells, key=lambda one: (cells[one], one))
+        del cells[column]
         others = near.pop(column)
         found.append(frozenset(others | {column}))
         for other in others:
             near[other] |= others
             near[other] -= {other, column}
+            cells[other] = sizes[other] * cells_of(sizes, near[other])
     return found
 
 
@@ -83,14 +121,18 @@ def _joined(cliques: list[Clique], sizes: tuple[int, ...]) -> Tree:
     """The spanning tree with the largest overlaps, from the first clique on (Prim)."""
     order, parents = [cliques[0]], [-1]
     overlaps: list[Clique] = [()]
-    left = cliques[1:]
-    while left:
-        shared, parent, clique = max(
-            ((tuple(sorted(set(one) & set(order[at]))), at, one) for one in left for at in range(len(order))),
-            key=lambda found: len(found[0]),
-        )
-        order.append(clique)
+    last = set(cliques[0])
+    # Of each clique that is left, its largest overlap with one of the tree, and where that is.
+    best = {clique: (len(last.intersection(clique)), 0) for clique in cliques[1:]}
+    while best:
+        clique = max(best, key=lambda one: best[one][0])
+        _, parent = best.pop(clique)
         parents.append(parent)
-        overlaps.append(shared)
-        left.remove(clique)
+        overlaps.append(tuple(sorted(set(clique).intersection(order[parent]))))
+        order.append(clique)
+        last = set(clique)
+        for other, (size, _) in best.items():
+            shared = len(last.intersection(other))
+            if shared > size:
+                best[other] = shared, len(order) - 1
     return Tree(tuple(order), tuple(parents), tuple(overlaps), sizes)

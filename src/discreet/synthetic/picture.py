@@ -1,9 +1,9 @@
-"""The picture of a report: a dot for the bound of each marginal, in a band for each number of columns."""
+"""The picture of a report: a dot for the bound of each marginal, in a panel for each number of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from discreet.plots.theme import COLOURS, Picture, Size, altair, axis, data, finish, size_of
 
@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from discreet.synthetic.errors import MarginalError
 
 KINDS = ("measured", "not measured")
+SIDE_BY_SIDE: Final = 600
+"""Panels of a narrower picture stand above each other, as on a phone."""
 
 
 class Errors(Protocol):
@@ -28,7 +30,7 @@ class Errors(Protocol):
 
 
 def picture_of_errors(report: Errors, size: str | Size = "slide") -> Picture:
-    """Draw the bounds of the errors of all marginals, in order, a line for each number of columns.
+    """Draw the bounds of the errors of all marginals, in order, a panel for each number of columns.
 
     Args:
         report: of a synthetic table.
@@ -56,18 +58,23 @@ def picture_of_errors(report: Errors, size: str | Size = "slide") -> Picture:
         domain=list(KINDS), range=[COLOURS[0], COLOURS[1]]
     )
     shape = alt.Shape("kind:N", title=None).scale(domain=list(KINDS), range=["circle", "triangle-up"])
-    across = fit.part(across=max(1, len(report.orders)))
+    side = fit.width >= SIDE_BY_SIDE
+    part = fit.part(across=max(1, len(report.orders))) if side else fit
     chart = (
         alt.Chart(data(rows))
-        .mark_point(filled=True, size=70, opacity=1)
+        .mark_point(filled=True, size=70 if side else 35, opacity=1)
         .encode(
             x=alt.X(**x), y=alt.Y(**y), color=kinds, shape=shape,
             tooltip=[alt.Tooltip("columns:N"), alt.Tooltip("y:Q", title="at most", format=".1%")],
         )
-        .properties(width=across.width, height=fit.height)
-        .facet(column=alt.Column("order:N", title=None))
+        .properties(width=part.width, height=part.height)
     )  # fmt: skip
+    panels = (
+        chart.facet(column=alt.Column("order:N", title=None))
+        if side
+        else chart.facet(facet=alt.Facet("order:N", title=None), columns=1)
+    )
     below = "From released numbers alone; all bounds hold together with 95 %."
     if unknown:
         below += f" Of {unknown:,} marginals nothing is known."
-    return finish(chart, "Errors of the marginals of a synthetic table", fit, below)
+    return finish(panels, "Errors of the marginals of a synthetic table", fit, below)

@@ -25,6 +25,16 @@ NOT_PRESERVED: Final = (
     "groups with fewer rows than the noise",
 )
 
+STYLE: Final = (
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:auto;padding:1rem}"
+    "th,td{padding:.1rem 1.5rem .1rem 0;text-align:left;vertical-align:top;overflow-wrap:anywhere}"
+    "figure{margin:1rem 0;padding:.5rem;background:#fff;border-radius:.4rem}svg{max-width:100%;height:auto}"
+    ".narrow{display:none}"
+    "@media(max-width:45rem){.wide{display:none}.narrow{display:block}th,td{padding-right:.7rem}}"
+    "@media(prefers-color-scheme:dark){body{background:#15181c;color:#e8e6e1}}"
+)
+"""Of the page: the picture stands on white, as its colours are made for that, and is drawn for a phone as well."""
+
 
 @dataclass(frozen=True)
 class Report:
@@ -103,10 +113,11 @@ class Report:
         file = check_path(path)
         if file.suffix.lower() != ".html":
             return save(self.plot(), file)
-        file.write_text(self._page(svg(self.plot())), "utf-8")
+        file.write_text(self._page(svg(self.plot()), svg(self.plot("column"))), "utf-8")
         return file
 
-    def _page(self, drawn: str) -> str:
+    def _page(self, wide: str, narrow: str) -> str:
+        drawn = f'<figure class="wide">{wide}</figure><figure class="narrow">{narrow}</figure>'
         sections = [f"<h1>Synthetic table</h1><p>About {self.rows:,.0f} rows were counted.</p>{drawn}"]
         for title, lines in (("Preserved", PRESERVED), ("Not preserved", NOT_PRESERVED)):
             items = "".join(f"<li>{markup(line)}</li>" for line in lines)
@@ -126,7 +137,7 @@ class Report:
         body = "\n".join(sections)
         return (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>Synthetic table</title>'
-            "<style>th,td{padding:.1rem 1.5rem .1rem 0;text-align:left}</style>"
-            '<body style="font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:auto;padding:1rem">'
+            '<meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark">'
+            f"<style>{STYLE}</style><body>"
             f"{body}</body></html>\n"
         )

@@ -22,6 +22,7 @@ from discreet.errors import QueryRefused
 from discreet.mechanisms import AdaptiveRounds
 from discreet.policy import Policy
 from discreet.session.synthesis.producing import Synthesis
+from discreet.sql.lower.group_numbers import words
 from discreet.sql.lower.run import counted_cells
 from discreet.synthetic.counts import Counts
 
@@ -51,7 +52,7 @@ def opened(table: pa.Table, **more: Any) -> dp.Session:
 def marginals(session: dp.Session, salt: int) -> list[Any]:
     synthesis = synthesis_of(session, bins={"b": 5})
     cells, rows = counted_cells(synthesis.joint(), engine_of(session), salt)
-    counts = Counts(cells, rows, synthesis.sizes)
+    counts = Counts(cells, rows, [synthesis.sizes])
     return [counts.marginal(columns) for columns in ((0,), (1,), (0, 1))]
 
 
@@ -161,22 +162,29 @@ def test_rounds_of_another_size_are_refused_before_anything_is_charged(
         assert one.budget.spent == 0
 
 
-def test_too_many_combinations() -> None:
-    wide = pa.table({f"c{at}": [0.5] for at in range(20)})
+def test_more_combinations_than_a_number_counts() -> None:
+    """18 columns of 17 classes, more than 2^73 combinations: a group has two numbers, and counts are right."""
+    random = np.random.default_rng(5)
+    places = random.integers(0, 16, (60, 18))
+    table = {f"c{at}": places[:, at] / 16 + 0.01 for at in range(18)}
+    bounds = dict.fromkeys(table, (0, 1))
+    who = {"who": np.arange(60) // 2, "k": random.choice(["x", "y"], 60).tolist()}
     with dp.protect(
-        wide, privacy_unit="row", bounds={f"c{at}": (0, 1) for at in range(20)}, budget=1
+        pa.table(table | who), privacy_unit="who", max_rows=2, bounds=bounds, keys={"k": ["x", "y"]}, budget=1
     ) as session:
-        with pytest.raises(QueryRefused, match="combinations"):
-            session.synthesize(epsilon=1)
-        assert session.budget.spent == 0
-        assert (
-            len(
-                session.synthesize(
-                    epsilon=1, bins=dict.fromkeys((f"c{at}" for at in range(20)), 3), degree=1, rows=5
-                )
-            )
-            == 5
-        )
+        joint = synthesis_of(session).joint()
+        runs = [[len(joint.keys[at].values) for (at,) in run] for run in words(joint.keys)]
+        cells, rows = counted_cells(joint, engine_of(session), 7)
+        assert len(cells) == len(runs) == 2
+        counts = Counts(cells, rows, runs)
+        for pair in itertools.combinations(range(18), 2):
+            by_hand = np.zeros((17, 17), np.int64)
+            np.add.at(by_hand, tuple(places[:, pair].T), 1)
+            assert (counts.marginal(pair) == by_hand).all()
+        assert counts.marginal((18,)).tolist() == [who["k"].count("x"), who["k"].count("y"), 0]
+        made = session.synthesize(epsilon=1, degree=1, rows=5)
+        assert len(made) == 5
+        assert session.synthesize(epsilon=1, degree=1, rows=5).replayed
 
 
 def test_every_pair_is_open_to_choice() -> None:

@@ -17,7 +17,7 @@ import numpy as np
 
 from discreet.accounting.gaussian.gdp import GDP
 from discreet.accounting.zcdp import ZCDP
-from discreet.errors import InvalidParameter, QueryRefused
+from discreet.errors import InvalidParameter
 from discreet.ledger import Loss
 from discreet.mechanisms.adaptive import AdaptiveRounds
 from discreet.release.draw import Draw, Use
@@ -25,6 +25,7 @@ from discreet.release.gate import event_of
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
 from discreet.session.waiting.interruption import interruptibly
+from discreet.sql.lower.group_numbers import words
 from discreet.sql.lower.run import counted_cells
 from discreet.sql.plan.plan import QueryPlan
 from discreet.synthetic.adaptive import MOST_CELLS, Found, measure, most_draws, see_possible, workload_of
@@ -45,8 +46,6 @@ if TYPE_CHECKING:
     from discreet.synthetic.adaptive import MarginalWorkload
     from discreet.synthetic.inference import Model
 
-MOST: Final = 1 << 62
-"""So many combinations of values have a number of 64 bits."""
 SLACK: Final = 1 << 18
 USE: Final = "rounds"
 
@@ -89,11 +88,6 @@ class Synthesis:
         The bound of rows in one group stands in its SQL; but rows of several groups meet in a marginal, so it is no
         part of the sensitivity.
         """
-        if math.prod(self.sizes) >= MOST:
-            raise QueryRefused(
-                "The columns have too many combinations of values, 2^62 or more.",
-                "Name fewer columns, or give them fewer bins.",
-            )
         alone = self.columns[0].alone
         part = alone.parts[0]
         keys = tuple(one.key for one in self.columns)
@@ -153,6 +147,7 @@ class Synthesis:
             available=available,
             gaussian=mechanism.concentrated,
             columns={axis.name: axis.size for axis in axes},
+            classes={axis.name: axis.words for axis in axes},
             left_out=dict(self.left_out),
             marginals=marginals_of(mechanism, axes, self.workload, rows),
             too_large=len(self.weights) - len(self.workload.weights),
@@ -170,7 +165,6 @@ class Synthesis:
             say: takes words on the progress.
 
         Raises:
-            QueryRefused: there are too many combinations of values.
             InvalidParameter: the noise cannot be drawn.
         """
         queries, joint, workload = self.queries, self.joint(), self.workload
@@ -182,7 +176,8 @@ class Synthesis:
             say("reading the data")
             salt = queries.ledger.salt(DATA_SET)
             cells, rows = interruptibly(queries.engine, lambda: counted_cells(joint, queries.engine, salt))
-            counts = Counts(cells, rows, self.sizes)
+            runs = [[len(joint.keys[at].values) for (at,) in run] for run in words(joint.keys)]
+            counts = Counts(cells, rows, runs)
             say("choosing marginals")
             found: Found = draw(USE, lambda rounds: measure(rounds, mechanism, counts, workload))
             return found

@@ -48,8 +48,8 @@ class Compiled:
     """A query and the public key tables that it reads.
 
     Attributes:
-        sql: in the dialect of the engine; columns `cell`, then the entries of all measures `m0`, `m1`, …; for
-            quantiles `cell`, `leaf` and the count `m0`.
+        sql: in the dialect of the engine; columns `cell` (and `cell1` and so on of more groups than 2^62), then the
+            entries of all measures `m0`, `m1`, …; for quantiles `cell`, `leaf` and the count `m0`.
         tables: key lists, with columns `key0` and so on for key 0 and so on, and `at`.
     """
 
@@ -149,9 +149,7 @@ def _compile_part(
     where = ""
     if ranges:  # of groups: a planner that asks them of rows, too, takes nearly all rows for dropped
         groups, where = groups + dialect.fence, f" WHERE {' AND '.join(ranges)}"
-    return Compiled(
-        f"SELECT {numbers} AS cell, {outputs} FROM ({groups}) AS g{''.join(joins)}{where}", tables
-    )
+    return Compiled(f"SELECT {numbers}, {outputs} FROM ({groups}) AS g{''.join(joins)}{where}", tables)
 
 
 def _items(part: MeasuredRows, measures: list[AnyMeasure], steps: Steps) -> list[tuple[str, str]]:

@@ -7,11 +7,12 @@ packed, sorted and compared faster than a text. Elsewhere the groups are joined,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from discreet.release.noisy_schema import key_name
-from discreet.sql.algebra.keys import axes
+from discreet.sql.algebra.keys import Key, axes
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.lower.key_lists import key_list
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 Axes: TypeAlias = Sequence[tuple[int, ...]]
 """The numbers of the keys that run together, as `axes` gives them."""
+MOST_NUMBERS: Final = 1 << 62
+"""So many groups have numbers of 64 bits."""
 
 
 def alike_in(release: PlannedRelease, axis: tuple[int, ...], of: str, name: str) -> str:
@@ -84,16 +87,65 @@ def filters(release: PlannedRelease, numbered: Axes, dialect: Dialect) -> list[s
     return out
 
 
+def words(keys: tuple[Key, ...]) -> list[list[tuple[int, ...]]]:
+    """The axes of some keys in runs, each of which has fewer groups than an integer of 64 bits counts.
+
+    Example:
+        >>> words(())
+        [[]]
+    """
+    out: list[list[tuple[int, ...]]] = [[]]
+    groups = 1
+    for axis in axes(keys):
+        size = max(len(keys[axis[0]].values), 1)
+        if groups * size > MOST_NUMBERS:
+            out.append([])
+            groups = 1
+        out[-1].append(axis)
+        groups *= size
+    return out
+
+
+def word_name(index: int) -> str:
+    """The column of a number of a group: `cell`, and `cell1` and so on where one number is not enough.
+
+    Example:
+        >>> word_name(0), word_name(2)
+        ('cell', 'cell2')
+    """
+    return f"cell{index or ''}"
+
+
 def numbering(
     release: PlannedRelease, numbered: Axes
 ) -> tuple[dict[str, pa.Table], str, list[str], list[str]]:
-    """How a group gets its number: key tables, the expression, joins, and conditions on groups."""
+    """How a group gets its number: key tables, the columns of numbers, joins, and conditions on groups.
+
+    A group has several numbers, one for each of the `words` of its keys, where there are more groups than 2^62.
+    """
     tables: dict[str, pa.Table] = {}
-    terms: list[str] = []
     joins: list[str] = []
     ranges: list[str] = []
-    inner = release.cells
-    for axis in axes(release.keys):
+    items = []
+    for index, run in enumerate(words(release.keys)):
+        terms = _terms(release, numbered, run, tables, joins, ranges)
+        number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
+        items.append(f"{number} AS {word_name(index)}")
+    return tables, ", ".join(items), joins, ranges
+
+
+def _terms(
+    release: PlannedRelease,
+    numbered: Axes,
+    of: Axes,
+    tables: dict[str, pa.Table],
+    joins: list[str],
+    ranges: list[str],
+) -> list[str]:
+    """The summands of the number that some axes give a group; their tables, joins and conditions are added to those."""
+    terms: list[str] = []
+    inner = math.prod(len(release.keys[axis[0]].values) for axis in of)
+    for axis in of:
         at, key = axis[0], release.keys[axis[0]]
         inner //= max(len(key.values), 1)
         run = key.range()
@@ -109,5 +161,4 @@ def numbering(
             continue
         terms.append(f"{name}.at * {inner}")
         joins.append(f" JOIN {name} ON {alike_in(release, axis, 'g.', name)}")
-    number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
-    return tables, number, joins, ranges
+    return terms

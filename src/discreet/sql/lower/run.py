@@ -20,6 +20,7 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
 from discreet.sql.lower.discovery import discover
+from discreet.sql.lower.group_numbers import word_name, words
 from discreet.sql.lower.uses import near_leaves_of, noise_count, use_of
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
@@ -210,17 +211,19 @@ def exact_integers(
     return out
 
 
-def counted_cells(release: PlannedRelease, engine: Engine, salt: int) -> tuple[Integers, Integers]:
+def counted_cells(release: PlannedRelease, engine: Engine, salt: int) -> tuple[list[Integers], Integers]:
     """The numbers of the groups that have rows, and the rows of each, of a count. Never shown, logged or raised.
 
-    For more groups than an array could hold. A group comes once for each slice of the units. Nothing is shown of which
-    groups there are: only sums over public groups of all of them may get noise.
+    For more groups than an array could hold, with a number for each of the `words` of the keys. A group comes once for
+    each slice of the units. Nothing is shown of which groups there are: only sums over public groups of all of them may
+    get noise.
 
     Privacy: as for `exact_integers`.
     """
     found = list(_results(release, 0, engine, salt))
-    cells, rows = (
-        np.concatenate([arrow.numbers(result.column(name)) for result in found]) for name in ("cell", "m0")
+    names = [word_name(index) for index in range(len(words(release.keys)))]
+    *cells, rows = (
+        np.concatenate([arrow.numbers(result.column(name)) for result in found]) for name in (*names, "m0")
     )
     return cells, rows
 

@@ -1,0 +1,89 @@
+"""The marginals of many pairs of columns that no clique holds, a sweep through the junction tree for each first column.
+
+From the cliques that hold it the joint distribution with the next overlap is carried on, clique by clique, times the
+distribution of the clique given the overlap. Cliques that share no column are independent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from discreet.synthetic.inference import Floats, Model, spread
+from discreet.synthetic.junction import Clique
+
+
+def marginals_of(model: Model, wanted: Iterable[Clique]) -> dict[Clique, Floats]:
+    """The marginals of some sets of columns: the same as `Model.marginal` of each, in far less time for many pairs."""
+    out: dict[Clique, Floats] = {}
+    across: dict[int, set[int]] = {}
+    for columns in wanted:
+        holder = model.tree.holder(columns)
+        if holder >= 0:
+            out[columns] = model.held(columns, holder)
+        elif len(columns) == 2:
+            across.setdefault(columns[0], set()).add(columns[1])
+        else:
+            out[columns] = model.marginal(columns)
+    sweeps = _Sweeps(model)
+    for first, others in across.items():
+        out |= {(first, other): table for other, table in sweeps.pairs(first, others).items()}
+    return out
+
+
+class _Sweeps:
+    """The overlaps of a tree, from both sides, and the distribution of a clique given one of them."""
+
+    def __init__(self, model: Model) -> None:
+        self._model, tree = model, model.tree
+        self._beside: list[list[tuple[int, Clique]]] = [[] for _ in tree.cliques]
+        for at in range(1, len(tree.cliques)):
+            if tree.overlaps[at]:
+                self._beside[at].append((tree.parents[at], tree.overlaps[at]))
+                self._beside[tree.parents[at]].append((at, tree.overlaps[at]))
+        self._given: dict[tuple[int, Clique], Floats] = {}
+
+    def pairs(self, first: int, others: set[int]) -> Mapping[int, Floats]:
+        """The joint distributions of a column with others that stand in no clique with it: (its size, their size)."""
+        model, cliques = self._model, self._model.tree.cliques
+        out: dict[int, Floats] = {}
+        open_ = []
+        for at, clique in enumerate(cliques):
+            if first in clique:
+                for to, shared in self._beside[at]:
+                    if first not in cliques[to]:
+                        open_.append((at, to, shared, self._from_holder(at, first, shared)))
+        while open_ and len(out) < len(others):
+            came, at, shared, told = open_.pop()
+            joint = told.reshape(len(told), *spread(told[0], shared, cliques[at]).shape) * self._rest(
+                at, shared
+            )
+            for other in (others & set(cliques[at])) - set(shared) - set(out):
+                out[other] = _kept(joint, cliques[at], (other,))
+            open_ += [
+                (at, to, more, _kept(joint, cliques[at], more)) for to, more in self._beside[at] if to != came
+            ]
+        own = model.marginal((first,))
+        for other in others - set(out):
+            out[other] = np.multiply.outer(own, model.marginal((other,)))
+        return out
+
+    def _from_holder(self, at: int, first: int, shared: Clique) -> Floats:
+        """The joint distribution of a column and an overlap that stand in one clique, the column first."""
+        axes = tuple(sorted((first, *shared)))
+        return np.moveaxis(self._model.held(axes, at), axes.index(first), 0)
+
+    def _rest(self, at: int, shared: Clique) -> Floats:
+        """The distribution of a clique given an overlap."""
+        if (at, shared) not in self._given:
+            whole = self._model.beliefs[at]
+            own = spread(self._model.held(shared, at), shared, self._model.tree.cliques[at])
+            self._given[at, shared] = np.divide(whole, own, out=np.zeros_like(whole), where=own > 0)
+        return self._given[at, shared]
+
+
+def _kept(joint: Floats, clique: Clique, columns: Clique) -> Floats:
+    """The joint distribution of the first axis and some columns of a clique."""
+    over = tuple(place for place, column in enumerate(clique, 1) if column not in columns)
+    return np.asarray(joint.sum(axis=over))
