@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     Mask = npt.NDArray[np.bool_]
     Digests = npt.NDArray[np.uint64]
 
-_PIECE: Final = 1 << 17
+_PIECE: Final = 1 << 16
 """So many rows are looked up at once."""
 _MIXED: Final = 0x9E3779B97F4A7C15
 """An odd number whose high bits of a product depend on all bits of the other factor (Knuth 1973, section 6.4)."""
@@ -43,9 +43,7 @@ class Seen(Mapping[bytes, int]):
     """
 
     def __init__(self, units: Digests | None = None, rows: Integers | None = None) -> None:
-        self._used = 0
-        self._units: Digests = np.zeros((1 << 10, 2), np.uint64)
-        self._rows: Integers = np.zeros(1 << 10, np.int64)
+        self._empty(1 << 10)
         if units is not None and rows is not None:
             self._put(units, rows)
 
@@ -67,10 +65,10 @@ class Seen(Mapping[bytes, int]):
         bits = len(self._rows).bit_length() - 1
         low, high = int.from_bytes(unit[:8], "little"), int.from_bytes(unit[8:], "little")
         at = (low * _MIXED & _WORD) >> (64 - bits)
-        while self._rows[at] and self._units[at].astype("<u8").tobytes() != unit:
+        while self._rows[at] and (int(self._low[at]), int(self._high[at])) != (low, high):
             at = (at + (high | 1)) & (len(self._rows) - 1)
         if not self._rows[at]:
-            self._units[at] = low, high
+            self._low[at], self._high[at] = low, high
             self._used += 1
         if self._rows[at] >= most:
             return False
@@ -80,7 +78,7 @@ class Seen(Mapping[bytes, int]):
     def kept(self) -> tuple[Digests, Integers]:
         """The units and their rows, as they were given or counted, in no order."""
         full = np.flatnonzero(self._rows)
-        return self._units[full], self._rows[full]
+        return np.stack([self._low[full], self._high[full]], axis=1), self._rows[full]
 
     def __len__(self) -> int:
         return self._used
@@ -90,7 +88,8 @@ class Seen(Mapping[bytes, int]):
         return iter([text[at : at + 16] for at in range(0, len(text), 16)])
 
     def __getitem__(self, unit: bytes) -> int:
-        return dict(zip(self, self.kept()[1].tolist(), strict=True))[unit]
+        found: dict[bytes, int] = dict(zip(self, self.kept()[1].tolist(), strict=True))
+        return found[unit]
 
     def _first(self, units: Digests, most: int) -> Mask:
         at = self._places(units)
@@ -110,7 +109,8 @@ class Seen(Mapping[bytes, int]):
         """The place of each unit; that of a new one has no rows yet."""
         self._room(len(units))
         bits = np.uint64(65 - len(self._rows).bit_length())
-        places = (units[:, 0] * np.uint64(_MIXED) >> bits).astype(np.int64)
+        low, high = units[:, 0].copy(), units[:, 1].copy()
+        places = (low * np.uint64(_MIXED) >> bits).astype(np.int64)
         at, left = places, np.arange(len(units))
         new = []
         while left.size:
@@ -120,13 +120,12 @@ class Seen(Mapping[bytes, int]):
                 marks = -1 - left[free]
                 self._rows[at[free]] = marks
                 won = free[self._rows[at[free]] == marks]
-                self._units[at[won]] = units[left[won]]
-                new.append(at[won])
-            there = self._units[at]
-            wrong = (there != units[left]).any(axis=1)
-            left = left[wrong]
-            step = (units[left, 1] | np.uint64(1)).astype(np.int64)
-            at = (at[wrong] + step) & (len(self._rows) - 1)
+                taken = at[won]
+                self._low[taken], self._high[taken] = low[won], high[won]
+                new.append(taken)
+            wrong = np.flatnonzero((self._low[at] != low) | (self._high[at] != high))
+            left, low, high = left[wrong], low[wrong], high[wrong]
+            at = (at[wrong] + (high | np.uint64(1)).astype(np.int64)) & (len(self._rows) - 1)
             places[left] = at
         for one in new:
             self._rows[one] = 0
@@ -139,9 +138,13 @@ class Seen(Mapping[bytes, int]):
             return
         units, rows = self.kept()
         size = 1 << (2 * (self._used + more) - 1).bit_length()
-        self._units, self._rows = np.zeros((size, 2), np.uint64), np.zeros(size, np.int64)
-        self._used = 0
+        self._empty(size)
         self._put(units, rows)
+
+    def _empty(self, size: int) -> None:
+        self._used = 0
+        self._low, self._high = np.zeros(size, np.uint64), np.zeros(size, np.uint64)
+        self._rows: Integers = np.zeros(size, np.int64)
 
     def _put(self, units: Digests, rows: Integers) -> None:
         self._room(len(units))

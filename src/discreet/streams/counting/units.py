@@ -60,7 +60,7 @@ def digests_of(key: bytes, units: pa.StringArray) -> Digests:
 def digests_at(key: bytes, units: pa.StringArray, places: npt.NDArray[np.int64]) -> Digests:
     """The 16 bytes of the units at some places, which may come more than once, as uint64 (places, 2)."""
     if len(units) < len(places):
-        return digests_of(key, units)[places]
+        return digests_of(key, units).take(places, axis=0)
     _, offsets, data = units.buffers()
     out = np.zeros((len(places), _PARTS), np.uint32)
     if not len(places):
