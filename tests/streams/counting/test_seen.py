@@ -79,3 +79,9 @@ def test_a_table_that_mistakes_the_order_of_rows_is_found(monkeypatch: pytest.Mo
     monkeypatch.setattr(module, "_ranks", lambda groups: np.arange(len(groups))[::-1])
     with pytest.raises(AssertionError):
         compare([[(1, 1), (1, 1), (1, 1)]], 1)
+
+
+def test_a_unit_that_was_not_counted_has_no_rows() -> None:
+    seen = Seen(np.array([[1, 1]], np.uint64), np.array([2]))
+    assert seen.get(b"\0" * 16, 0) == 0
+    assert seen[(1).to_bytes(8, "little") * 2] == 2

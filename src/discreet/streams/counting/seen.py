@@ -62,13 +62,9 @@ class Seen(Mapping[bytes, int]):
     def one(self, unit: bytes, most: int) -> bool:
         """The same for one row."""
         self._room(1)
-        bits = len(self._rows).bit_length() - 1
-        low, high = int.from_bytes(unit[:8], "little"), int.from_bytes(unit[8:], "little")
-        at = (low * _MIXED & _WORD) >> (64 - bits)
-        while self._rows[at] and (int(self._low[at]), int(self._high[at])) != (low, high):
-            at = (at + (high | 1)) & (len(self._rows) - 1)
+        at = self._place(unit)
         if not self._rows[at]:
-            self._low[at], self._high[at] = low, high
+            self._low[at], self._high[at] = _words(unit)
             self._used += 1
         if self._rows[at] >= most:
             return False
@@ -88,8 +84,18 @@ class Seen(Mapping[bytes, int]):
         return iter([text[at : at + 16] for at in range(0, len(text), 16)])
 
     def __getitem__(self, unit: bytes) -> int:
-        found: dict[bytes, int] = dict(zip(self, self.kept()[1].tolist(), strict=True))
-        return found[unit]
+        rows = int(self._rows[self._place(unit)])
+        if not rows:
+            raise KeyError(unit)
+        return rows
+
+    def _place(self, unit: bytes) -> int:
+        """The place of a unit, or the free one that it would have."""
+        low, high = _words(unit)
+        at = (low * _MIXED & _WORD) >> (65 - len(self._rows).bit_length())
+        while self._rows[at] and (int(self._low[at]), int(self._high[at])) != (low, high):
+            at = (at + (high | 1)) & (len(self._rows) - 1)
+        return at
 
     def _first(self, units: Digests, most: int) -> Mask:
         at = self._places(units)
@@ -149,6 +155,10 @@ class Seen(Mapping[bytes, int]):
     def _put(self, units: Digests, rows: Integers) -> None:
         self._room(len(units))
         self._rows[self._places(units)] = rows
+
+
+def _words(unit: bytes) -> tuple[int, int]:
+    return int.from_bytes(unit[:8], "little"), int.from_bytes(unit[8:], "little")
 
 
 def _ranks(groups: Integers) -> Integers:
