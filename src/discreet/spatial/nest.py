@@ -23,7 +23,7 @@ CROWD: Final = 500
 
 @dataclass(frozen=True)
 class NestAttack:
-    """How often the best guess was right, and what the map showed.
+    """The share of right guesses about nests, and that of nests that the map showed.
 
     Attributes:
         cells: that were attacked, each with a coin of its own: a nest or none.
