@@ -20,7 +20,7 @@ _DEGREE = math.pi / 180
 
 @dataclass(frozen=True)
 class Projection:
-    """A reference system that pyproj knows; x is to the east and y to the north in each, also where its own order is another one.
+    """A reference system that pyproj knows, with x to the east and y to the north in each.
 
     Attributes:
         name: such as `EPSG:28992`.

@@ -29,8 +29,8 @@ _WORD: Final = (1 << 64) - 1
 class Seen(Mapping[bytes, int]):
     """The rows of each unit that were counted, by its 16 bytes.
 
-    Privacy: the rows of one unit that count are the first `most` of its own, in the order of the input, whatever other
-    units have.
+    Privacy: the rows of one unit that count are the first `most` of its own, in the order of the input; other units do
+    not move them.
 
     Args:
         units: uint64 (n, 2), distinct; that were counted before.
@@ -72,7 +72,7 @@ class Seen(Mapping[bytes, int]):
         return True
 
     def kept(self) -> tuple[Digests, Integers]:
-        """The units and their rows, as they were given or counted, in no order."""
+        """The units and their rows, in no order."""
         full = np.flatnonzero(self._rows)
         return np.stack([self._low[full], self._high[full]], axis=1), self._rows[full]
 

@@ -29,7 +29,7 @@ class Followed:
         self._file: IO[bytes] = path.open("rb")
 
     def read1(self, most: int = -1) -> bytes:
-        """Bytes that are there; none at the end, as it stands.
+        """Bytes that are there; none at the end.
 
         Raises:
             StreamError: the file became shorter, or the new one has another header.
@@ -61,7 +61,7 @@ class Followed:
         after = None if found else self._next()
         if after is None:
             return found
-        found = how(self._file)  # what was still written to the old one
+        found = how(self._file)  # bytes that were still written to the old one
         if found:
             after.close()
             return found
