@@ -279,6 +279,13 @@ def test_files_are_of_the_kind_that_they_are_called(ending: str, tmp_path: Path)
     assert written.lstrip().startswith(starts[ending])
     if ending == "html":
         assert b"<script src=" not in written  # whole, without a network
+        assert b'<html lang="en">\n<head>\n  <title>Laplace noise: the density' in written
+
+
+def test_a_title_is_no_markup_of_a_page(tmp_path: Path) -> None:
+    chart = densities([1]).properties(title="<script>a</script> & b")
+    written = save(chart, tmp_path / "a.html").read_text()
+    assert "<title>&lt;script&gt;a&lt;/script&gt; &amp; b</title>" in written
 
 
 def test_bad_names_and_a_missing_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -56,4 +56,4 @@ def test_outlines_of_a_projection_are_degrees() -> None:
     assert math.isclose(ring[0][0], 5.387, abs_tol=1e-3)
     assert math.isclose(ring[0][1], 52.155, abs_tol=1e-3)
     with pytest.raises(InvalidParameter, match="does not know"):
-        Grid.read("1km", (0, 0, 1, 1), "EPSG:1").rings([(0, 0, 1, 1)])
+        Grid.read("1km", (0, 0, 1, 1), "EPSG:1")

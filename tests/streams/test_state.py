@@ -8,12 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from discreet.streams.counting.seen import Seen
 from discreet.streams.state import Progress, State
 
 
 def progress(closed: int) -> Progress:
-    units = {os.urandom(16): 1, b"\0" * 16: 2, b"a" + b"\0" * 15: 3}
-    return Progress(closed, 7 * closed, "ab", {"count": np.arange(6).reshape(3, 2) * closed}, units)
+    units = np.frombuffer(os.urandom(16) + b"\0" * 16 + b"a" + b"\0" * 15, "<u8").reshape(-1, 2)
+    return Progress(
+        closed, 7 * closed, "ab", {"count": np.arange(6).reshape(3, 2) * closed}, Seen(units, np.arange(1, 4))
+    )
 
 
 def test_progress_comes_back(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from discreet.errors import BudgetExceeded, StreamError
 from discreet.policy import Policy
 from discreet.streams import stream as module
+from discreet.streams.counting.seen import Seen
 from discreet.streams.state import Progress
 from tests.streams.invented import charges, laplace, nodes, opened, policy, row, silent, spec
 
@@ -108,9 +109,9 @@ def test_a_bound_that_is_not_enforced_is_found(tmp_path: Path, monkeypatch: pyte
     six = [row(1, cost=500)] * 6
     assert moved(tmp_path, "patient", "period", [], six) <= 1
 
-    class Forgetful(dict[bytes, int]):
-        def __setitem__(self, unit: bytes, rows: int) -> None:
-            pass
+    class Forgetful(Seen):
+        def one(self, unit: bytes, most: int) -> bool:
+            return True
 
     def forgetful(closed: int, read: int, digest: str, counts: Any) -> Progress:
         return Progress(closed, read, digest, counts, Forgetful())

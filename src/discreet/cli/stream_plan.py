@@ -47,8 +47,9 @@ def stream(asked: Streamed, epsilon: str | None, neighbours: Neighbours) -> tupl
         neighbours: as the policy says.
     """
     from discreet.planning.read import epsilon as read_epsilon
-    from discreet.rational import decimal
+    from discreet.rational import decimal, epsilon_of
     from discreet.streams import compared
+    from discreet.streams.choice import moves
 
     periods, rows, delta, window = asked.stream or 0, asked.rows, asked.delta, asked.window
     if epsilon is None:
@@ -79,7 +80,16 @@ def stream(asked: Streamed, epsilon: str | None, neighbours: Neighbours) -> tupl
             for one in made
         ],
     }  # fmt: skip
+    if not window:
+        document["binary_tree"] = _published(periods) * moves(rows, neighbours) / float(epsilon_of(epsilon))
     return document, _lines(document, made[0].strategy)
+
+
+def _published(periods: int) -> float:
+    """The error at epsilon 1 of the binary tree of the first papers (Dwork, Naor, Pitassi and Rothblum 2010)."""
+    from discreet.streams.tree import Tree
+
+    return Tree(periods, periods.bit_length(), averaged=False).laplace()
 
 
 def _lines(found: dict[str, Any], best: Strategy) -> list[str]:
@@ -94,6 +104,11 @@ def _lines(found: dict[str, Any], best: Strategy) -> list[str]:
     for one in found["methods"]:
         cells = "".join(f"{_short(one[name]):>12}" for name in ("rms", "first", "last", "worst"))
         lines.append(f"{one['name']:<10}{one['noise']:<10}{cells}")
+    if not window:
+        lines.append(
+            "The binary tree of the first papers, all levels and no averages, under Laplace noise: rms "
+            f"{_short(found['binary_tree'])}."
+        )
     words = best.words
     if isinstance(best, Tree):
         words += f", {best.height} level{'s' * (best.height != 1)} of {best.branches} branches"
@@ -106,4 +121,12 @@ def _lines(found: dict[str, Any], best: Strategy) -> list[str]:
 
 
 def _short(value: float) -> str:
-    return f"{value:,.1f}" if value < 1e6 else f"{value:.2g}"
+    """Three digits at least.
+
+    Example:
+        >>> [_short(value) for value in (5.5678, 42.43, 125.6, 2896.3, 1.1e9)]
+        ['5.57', '42.4', '126', '2,896', '1.1e+09']
+    """
+    if value >= 1e6:
+        return f"{value:.2g}"
+    return f"{value:,.0f}" if value >= 100 else f"{value:#.3g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import os
 from pathlib import Path
@@ -59,7 +60,7 @@ def save(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> Pat
         file.write_bytes(_rendered(chart, "png", scale_factor=scale)[0]["image/png"])
     elif kind == "html":
         drawn = _rendered(chart, "html", template="inline", json_kwds={"cls": _Script})
-        file.write_text(drawn["text/html"], "utf-8")
+        file.write_text(_named(drawn["text/html"], chart), "utf-8")
     else:
         file.write_text(svg(chart), "utf-8")
     return file
@@ -79,6 +80,15 @@ def _rendered(chart: Any, kind: str, **more: Any) -> Any:
     with unchecked():
         spec = _clean(chart.to_dict(validate=False, context={"pre_transform": False}))
     return spec_to_mimebundle(spec, kind, "vega-lite", **versions, **more)  # type: ignore[call-overload]
+
+
+def _named(page: str, chart: Any) -> str:
+    """A page with its title and its language, which readers of pages aloud need."""
+    with unchecked():
+        title = chart.to_dict(validate=False).get("title") or {}
+    text = title.get("text", "") if isinstance(title, dict) else title
+    words = html.escape(escaping.pictured(" ".join(text) if isinstance(text, list) else str(text)))
+    return page.replace("<html>\n<head>", f'<html lang="en">\n<head>\n  <title>{words}</title>', 1)
 
 
 def _clean(part: Any) -> Any:

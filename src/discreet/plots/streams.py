@@ -61,9 +61,10 @@ def stream_errors(
     chart = panels[0] if not both else altair().hconcat(*panels)
     cost = f"ε = {epsilon}, δ = {float(decimal(delta, 'delta')):g}" if both else f"ε = {epsilon}"
     best = f"{every[0].strategy.name}, {every[0].noise}" if both else every[0].strategy.name
+    over = f"Totals of the last {window:,} of" if window else "Running totals over"
     return finish(
         chart,
-        f"{f'Totals of {window:,}' if window else 'Running totals'} over {periods:,} periods under one {cost}",
+        f"{over} {periods:,} periods under one {cost}",
         fit,
         f"Least: {best}, rms {every[0].rms:,.1f}. At most {rows:,} row{'s' * (rows != 1)} of a unit.",
     )

@@ -16,8 +16,9 @@ from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, epsilon_of
 from discreet.spatial.cell import Box, Cell
 from discreet.spatial.counting import AnySession, Points, read_area
-from discreet.spatial.grid import WGS84, Grid
+from discreet.spatial.grid import Grid
 from discreet.spatial.heat_map import HeatMap
+from discreet.spatial.projection import WGS84
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release

@@ -13,8 +13,9 @@ from discreet.errors import InvalidParameter
 from discreet.quoting import quote
 from discreet.rational import Number, decimal
 from discreet.spatial.cell import Box, Cell
-from discreet.spatial.grid import WGS84, Grid
+from discreet.spatial.grid import Grid
 from discreet.spatial.heat_map import HeatMap
+from discreet.spatial.projection import WGS84
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release

@@ -7,18 +7,18 @@ import re
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
 from discreet.spatial.cell import Box, Cell
+from discreet.spatial.projection import WGS84, Projection
 
 Ring: TypeAlias = list[tuple[float, float]]
 """The corners of a cell as longitude and latitude, against the clock, the first one again at the end."""
 
 METRES_PER_DEGREE: Final = Fraction("111195.08")
 """Of latitude, on a sphere of the earth's mean radius, 6,371,008.8 m."""
-WGS84: Final = "EPSG:4326"
 _DIGITS: Final = 12
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(deg|°|km|m)\s*", re.ASCII)
 
@@ -47,7 +47,8 @@ class Grid:
         """Read a size such as `3km`, `500m` or `0.05deg`.
 
         Columns in degrees and a size in metres make cells that are square in the middle of the area and as high
-        everywhere: a degree of longitude is shorter near a pole. In a projected system a size is in its metres.
+        everywhere: a degree of longitude is shorter near a pole. In a projected system a size is in metres of the
+        projection, also where its columns are in feet.
 
         Args:
             size: of a cell, a positive number and its unit.
@@ -55,7 +56,8 @@ class Grid:
             crs: of the columns.
 
         Raises:
-            InvalidParameter: the size cannot be read, or does not fit the reference system.
+            InvalidParameter: the size cannot be read, or does not fit the reference system; or this one is not
+                known, or the area is beyond its ends.
 
         Example:
             >>> Grid.read("0.5deg", (0, 50, 10, 60)).index(4.9, 52.3)
@@ -66,12 +68,14 @@ class Grid:
             raise InvalidParameter("The size of a cell cannot be read.", "Write 3km, 500m or 0.05deg.")
         number, unit = decimal(found[1]), found[2]
         degrees = unit in ("deg", "°")
-        if crs != WGS84:
+        projection = Projection(crs)
+        if crs != WGS84 and projection.metres is not None:
             if degrees:
                 raise InvalidParameter(
                     f"Columns in {crs} are not degrees, and the size is.", "Write a size in m or km."
                 )
-            side = number * (1000 if unit == "km" else 1)
+            projection.see_area(area)
+            side = _rounded(number * (1000 if unit == "km" else 1) / projection.metres)
             return cls(side, side, crs, size.strip())
         if degrees:
             return cls(number, number, crs, size.strip())
@@ -125,22 +129,8 @@ class Grid:
         rings = [[(w, s), (e, s), (e, n), (w, n), (w, s)] for w, s, e, n in cells]
         if self.crs == WGS84:
             return rings
-        to_degrees = _projection(self.crs)
-        return [list(zip(*to_degrees.transform(*zip(*ring, strict=True)), strict=True)) for ring in rings]
-
-
-def _projection(crs: str) -> Any:
-    try:
-        import pyproj
-    except ImportError:
-        raise InvalidParameter(
-            f"Outlines in {crs} need pyproj, which is not installed.", 'pip install "discreet[maps]"'
-        ) from None
-    try:
-        return pyproj.Transformer.from_crs(crs, WGS84, always_xy=True)
-    except pyproj.exceptions.ProjError:
-        pass
-    raise InvalidParameter("pyproj does not know this reference system.", "Write a code such as EPSG:28992.")
+        projection = Projection(self.crs)
+        return [projection.degrees(ring) for ring in rings]
 
 
 def _rounded(number: Fraction) -> Fraction:

@@ -23,6 +23,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from discreet.errors import StreamError
+from discreet.streams.counting.seen import Seen
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -51,7 +52,7 @@ class Progress:
     read: int
     digest: str
     counts: dict[str, npt.NDArray[np.int64]]
-    seen: dict[bytes, int] = field(default_factory=dict)
+    seen: Seen = field(default_factory=Seen)
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
 
@@ -141,8 +142,8 @@ class State:
         arrays = {f"counts {name}": one[: last + 1] for name, one in progress.counts.items()}
         arrays["key"] = np.frombuffer(progress.key, np.uint8)
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
-        arrays["units"] = np.frombuffer(b"".join(progress.seen), np.uint8)
-        arrays["rows"] = np.fromiter(progress.seen.values(), np.int64, len(progress.seen))
+        units, arrays["rows"] = progress.seen.kept()
+        arrays["units"] = units.astype("<u8").reshape(-1).view(np.uint8)
         self._replace(PROGRESS, _packed(arrays))
 
     def progress(self, periods: int) -> Progress | None:
@@ -152,8 +153,8 @@ class State:
         except FileNotFoundError:
             return None
         head = json.loads(found["head"].tobytes())
-        units = found["units"].tobytes()
-        seen = {units[16 * i : 16 * i + 16]: int(rows) for i, rows in enumerate(found["rows"])}
+        units = found["units"].view("<u8").astype(np.uint64, copy=False).reshape(-1, 2)
+        seen = Seen(units, found["rows"])
         counts = {}
         for name, one in found.items():
             if name.startswith("counts "):

@@ -38,6 +38,16 @@ def test_stream(run: Run, tmp_path: Path) -> None:
     assert found["best"] == "period"
     errors = {one["name"]: round(one["rms"] / 2, 2) for one in found["methods"]}
     assert (errors["period"], errors["even"], round(errors["fraction"])) == (5.57, 42.43, 126)
+    assert round(found["binary_tree"] / 2, 1) == 11.2
+    published = run("plan", "--stream", "30", "-e", "1").stdout
+    rms = {line.split()[0]: line.split()[2] for line in published.splitlines()[2:8]}
+    assert rms == {
+        "period": "5.57", "tree": "5.57", "doubling": "5.57", "root": "11.8", "even": "42.4", "fraction": "126",
+    }  # fmt: skip
+    assert "rms 11.2." in published
+    long = run("plan", "--stream", "2048", "-e", "1").stdout
+    assert [words in long for words in ("rms 39.8.", "period    Laplace           45.3")] == [True, True]
+    assert "binary" not in run("plan", "--stream", "30", "-e", "1", "--window", "7").stdout
     without = run("plan", "--stream", "30")
     assert (without.exit_code, "--stream needs an epsilon, such as --epsilon 1" in without.stderr) == (
         2,

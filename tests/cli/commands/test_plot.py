@@ -32,7 +32,7 @@ def test_the_names_are_listed_and_one_is_drawn(
     [["plot", "nothing", "-o", "a.svg"], ["plot", "densities"], ["plot", "densities", "-o", "a.gif"],
      ["plot", "densities", "-o", "no/such/folder.svg"], ["plot", "-o", "a.svg"],
      ["plot", "densities", "--json", "-o", "a.svg"], ["gallery", "no/such/folder"], ["gallery"],
-     ["experiment", "heights", "--people", "0"]],
+     ["experiment", "heights", "--people", "0"], ["experiment", "nest", "--cap", "0"]],
 )  # fmt: skip
 def test_bad_usage_is_exit_code_2(
     run: Run, args: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -84,3 +84,17 @@ def test_the_heights_print_their_curve(run: Run) -> None:
     assert len(run_json["points"]) == 75
     # 1,500 errors: .0505 +- .001, six deviations.
     assert run_json["ratio"] == pytest.approx(0.0505, abs=0.006)
+
+
+def test_the_attack_on_a_nest_says_how_often_it_was_right(run: Run) -> None:
+    result = run("experiment", "nest", "--side", "20")
+    assert (result.exit_code, result.stderr) == (0, "")
+    lines = result.stdout.splitlines()
+    assert lines[0] == "399 cells, by a coin each: a nest that one watcher saw 4 times, or nothing"
+    assert "in the long run 61.1 %, where epsilon 0.5 allows 62.2 %" in lines[1]
+    assert lines[-1].startswith("the wood where 500 watchers were: found, ")
+    hidden = run("experiment", "nest", "--side", "20", "--epsilon", "0.001")
+    assert hidden.stdout.splitlines()[-1] == "the wood where 500 watchers were: not told from noise"
+    found = json.loads(run("experiment", "nest", "--side", "20", "--cap", "1", "--json").stdout)
+    assert found["expected"] == pytest.approx(found["most"])
+    assert len(found["wood"]) == 3

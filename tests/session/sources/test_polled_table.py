@@ -34,6 +34,7 @@ from discreet.session.sources import polled_table
 from discreet.session.sources.polled_table import PolledTable
 from discreet.streams import Stream
 from discreet.streams.counting import integers
+from discreet.streams.counting.seen import Seen
 from discreet.streams.state import State
 
 START = dt.datetime(2026, 1, 1)
@@ -185,6 +186,28 @@ def test_an_engine_counts_as_rows_one_by_one(
             see_alike(source, rows, unit, tmp_path / "all", group=None)
 
 
+@pytest.mark.parametrize("digits", [0, 3, 6, 9])
+@pytest.mark.parametrize("every", ["day", "month", "minute"])
+def test_clickhouse_has_times_of_any_digits(digits: int, every: str, tmp_path: Path) -> None:
+    session = servers.clickhouse()
+    for command in (
+        "DROP DATABASE IF EXISTS digits",
+        "CREATE DATABASE digits",
+        f"CREATE TABLE digits.visits (patient String, seen Nullable(DateTime64({digits}, 'UTC')), ward String, "
+        "cost Float64) ENGINE = Memory",
+    ):
+        session.query(command)
+    times = ["2025-12-31 23:59:59.999999999", "2026-01-01 00:00:00", "2026-01-01 00:00:00.000000001",
+             "2026-01-01 23:59:59.999999999", "2026-01-02 00:00:00", "1900-01-01 00:00:00", "2262-04-11"]  # fmt: skip
+    listed = ", ".join(f"('p{n}', toDateTime64('{time}', 9, 'UTC'), 'N', 5)" for n, time in enumerate(times))
+    session.query(f"INSERT INTO digits.visits VALUES {listed}, ('q', NULL, 'N', 5)")
+    wanted = {"day": [3, 1], "month": [4, 0], "minute": [2, 0]}[every]
+    for unit in ("patient", "row"):
+        stream = polled(asked(unit, polled=True, every=every), {"digits.visits": session}, tmp_path / unit)
+        stream.poll(START + dt.timedelta(days=400))
+        assert stream.progress.counts["count"][:2, 0].tolist() == wanted
+
+
 def test_spark_counts_as_rows_one_by_one(tmp_path: Path) -> None:
     rows = rows_of(3, True)
     with spark(table_of(rows)) as source:
@@ -330,13 +353,8 @@ BUSY = [
 def test_a_unit_that_comes_anew_at_each_poll_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert moved(tmp_path, "patient", [[]] * 3, BUSY) == 1
     # Planted: polls that forget the units of earlier ones.
-    real = vars(integers)["first_rows"]
-
-    def forgetful(progress: Any, *given: Any) -> Any:
-        progress.seen.clear()
-        return real(progress, *given)
-
-    monkeypatch.setattr(integers, "first_rows", forgetful)
+    first = Seen.first
+    monkeypatch.setattr(Seen, "first", lambda seen, units, most: first(Seen(), units, most))
     assert moved(tmp_path, "patient", [[]] * 3, BUSY) == 3
 
 
@@ -380,14 +398,8 @@ def test_a_kill_at_any_point_counts_no_row_twice(tmp_path: Path, monkeypatch: py
         chance, shown = random.Random(1), []
         for _ in range(100):
             with monkeypatch.context() as patch:
-                for kind, name in ((Stream, "_close"), (State, "_replace"), (integers, "first_rows")):
-                    patch.setattr(
-                        kind,
-                        name,
-                        partial(_dying, getattr(kind, name), chance, 0.3 * faults)
-                        if kind is integers
-                        else _method(getattr(kind, name), chance, 0.3 * faults),
-                    )
+                for kind, name in ((Stream, "_close"), (State, "_replace"), (Seen, "first")):
+                    patch.setattr(kind, name, _method(getattr(kind, name), chance, 0.3 * faults))
                 try:
                     with opened(declared, folder) as stream:
                         stream.table = PolledTable(

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from discreet.errors import StreamError
 from discreet.policy import Policy
 from discreet.streams import Stream
-from discreet.streams.counting import add as counting
+from discreet.streams.counting.seen import Seen
 from tests.streams.invented import policy, row, silent, spec
 
 TIMES: list[Any] = [
@@ -137,7 +137,7 @@ def test_a_bound_that_is_not_enforced_for_columns_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     six = pa.Table.from_pylist([row(1, cost="5")] * 6)
-    monkeypatch.setattr(counting, "first_rows", lambda progress, units, *more: np.ones(len(units), bool))
+    monkeypatch.setattr(Seen, "first", lambda seen, units, most: np.ones(len(units), bool))
     with pytest.raises(AssertionError):
         same(tmp_path, [six])
 
@@ -145,14 +145,9 @@ def test_a_bound_that_is_not_enforced_for_columns_is_found(
 def test_a_bound_that_forgets_earlier_batches_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = vars(counting)["first_rows"]
-
-    def forgetful(progress: Any, *more: Any) -> Any:
-        progress.seen.clear()
-        return first(progress, *more)
-
+    first = Seen.first
+    monkeypatch.setattr(Seen, "first", lambda seen, units, most: first(Seen(), units, most))
     six = pa.Table.from_pylist([row(1, cost="5")] * 6)
-    monkeypatch.setattr(counting, "first_rows", forgetful)
     with pytest.raises(AssertionError):
         same(tmp_path, [six, six])
 

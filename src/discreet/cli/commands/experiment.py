@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from discreet.cli import options as opt
 from discreet.cli.progress import Progress
+
+if TYPE_CHECKING:
+    from discreet.spatial import Cell
 
 app = typer.Typer(
     help="Run an experiment and print its curve: the measured values beside those of the formula.",
@@ -119,6 +122,49 @@ def mean(
     )
     share = float(np.mean([case.coverage for case in cases]))
     typer.echo(f"{100 * share:.2f} % of {rounds * len(cases):,} releases lie within the radius")
+
+
+@app.command("nest")
+def nest(
+    epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the map.")] = "0.5",
+    cap: Annotated[
+        int, typer.Option("--cap", metavar="N", help="How many sightings of a watcher count.")
+    ] = 4,
+    side: Annotated[int, typer.Option("--side", metavar="N", help="How many cells to each side.")] = 100,
+    as_json: opt.Json = False,
+) -> None:
+    """Attack a heat map: guess for each cell whether one watcher saw a nest there, when all else is known.
+
+    \b
+    Examples:
+      discreet experiment nest
+      discreet experiment nest --epsilon 2 --cap 1 --side 200 --json
+    """  # noqa: D301
+    import discreet as dp
+    from discreet.release.documents import dump
+    from discreet.spatial import nest_attack
+    from discreet.spatial.nest import CROWD
+
+    with Progress("attacking a map"):
+        found = nest_attack(dp.protect, epsilon, cap, side)
+    if as_json:
+        wood = None if found.wood is None else [found.wood.value, found.wood.low, found.wood.high]
+        typer.echo(dump({"epsilon": epsilon, "cap": cap, **vars(found), "wood": wood}))
+        return
+    times = "once" if cap == 1 else f"{cap} times"
+    typer.echo(f"{found.cells:,} cells, by a coin each: a nest that one watcher saw {times}, or nothing")
+    typer.echo(
+        f"right guesses: {100 * found.right:.1f} %; in the long run {100 * found.expected:.1f} %, "
+        f"where epsilon {epsilon} allows {100 * found.most:.1f} %, and a map without noise 100 %"
+    )
+    typer.echo(f"nests that the map shows as more than noise: {100 * found.shown:.2g} %")
+    typer.echo(f"the wood where {CROWD} watchers were: {_wood(found.wood)}")
+
+
+def _wood(cell: Cell | None) -> str:
+    if cell is None:
+        return "not told from noise"
+    return f"found, {cell.value:,.0f} ({cell.low:,.0f} to {cell.high:,.0f})"
 
 
 def _column(file: Path, name: str) -> list[float]:

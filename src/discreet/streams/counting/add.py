@@ -6,16 +6,14 @@ in the order of the input. Where a period was shown its rows cannot be taken bac
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
-from itertools import repeat
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.streams.counting import columns, values
-from discreet.streams.counting.units import digest_of, digests_of
+from discreet.streams.counting.units import digest_of, digests_at
 from discreet.streams.periods import time_of
 
 if TYPE_CHECKING:
@@ -25,7 +23,6 @@ if TYPE_CHECKING:
     from discreet.streams.state import Progress
 
     Integers = npt.NDArray[np.int64]
-    Mask = npt.NDArray[np.bool_]
 
 
 def add(spec: StreamSpec, progress: Progress, row: Mapping[str, Any] | None) -> None:
@@ -41,11 +38,8 @@ def add(spec: StreamSpec, progress: Progress, row: Mapping[str, Any] | None) -> 
         unit = values.text_of(row.get(spec.unit))
         if not unit:
             return
-        digest = digest_of(progress.key, unit)
-        rows = progress.seen.get(digest, 0)
-        if rows >= spec.rows:
+        if not progress.seen.one(digest_of(progress.key, unit), spec.rows):
             return
-        progress.seen[digest] = rows + 1
     for measure in spec.measures:
         steps = values.steps_of(measure, row.get(measure.column))
         if steps is not None:
@@ -66,8 +60,8 @@ def add_all(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
     if spec.unit is not None:
         units, texts = columns.units_of(_column(table, spec.unit))
         counted &= units >= 0
-        digests = partial(_digests, progress.key, texts)
-        counted[counted] = first_rows(progress, units[counted], len(texts), digests, spec.rows)
+        digests = digests_at(progress.key, texts, units[counted])
+        counted[counted] = progress.seen.first(digests, spec.rows)
     whole = bool(counted.all())
     t, group = (t, group) if whole else (t[counted], group[counted])
     for measure in spec.measures:
@@ -83,47 +77,6 @@ def add_all(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
         lo, hi = measure.ends
         for part, added in enumerate((steps - lo, hi - steps) if measure.mean else (steps,)):
             _add(flat, at + part * len(spec.keys), added)
-
-
-def _digests(key: bytes, texts: pa.StringArray, used: Integers) -> list[bytes]:
-    return digests_of(key, texts.take(pa.array(used)))
-
-
-def first_rows(
-    progress: Progress, units: Integers, size: int, digests_at: Callable[[Integers], list[bytes]], most: int
-) -> Mask:
-    """Which rows are among the first of their units, counting those seen before; and remember them.
-
-    Args:
-        progress: remembers them.
-        units: the number of the unit of each row.
-        size: how many units there are.
-        digests_at: gives the digests of some units.
-        most: so many rows of each unit are counted.
-    """
-    many = np.bincount(units, minlength=size)
-    used = np.flatnonzero(many)
-    digests, seen = digests_at(used), progress.seen
-    before = np.fromiter(map(seen.get, digests, repeat(0)), np.int64, len(digests))
-    room = np.zeros(size, np.int64)
-    room[used] = np.maximum(0, most - before)
-    taken = np.minimum(room, many)[used]
-    after = (before + taken).tolist()
-    seen.update(zip(digests, after, strict=True))
-    full = many > room
-    if not full.any():
-        return np.ones(len(units), bool)
-    out = room[units] > 0
-    # Only units that are filled up here need the order of their rows.
-    crossing = np.flatnonzero(out & full[units])
-    if crossing.size:
-        own = units[crossing]
-        order = np.argsort(own, kind="stable")
-        ordered = own[order]
-        begins = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
-        rank = np.arange(len(own)) - np.repeat(begins, np.diff(np.r_[begins, len(own)]))
-        out[crossing[order]] = rank < room[ordered]
-    return out
 
 
 def _add(flat: Integers, at: Integers, added: Integers | None) -> None:

@@ -71,20 +71,21 @@ def groups_of(column: pa.Array, keys: Mapping[str, int]) -> Integers:
 
 
 def units_of(column: pa.Array) -> tuple[Integers, pa.StringArray]:
-    """The place of each unit among the distinct ones, -1 for none; and these."""
+    """The place of each unit in a list of texts, -1 for none; and this list, in which one may stand more than once."""
     array = _plain(column)
-    encoded = array.dictionary_encode()
-    texts = encoded.dictionary
     if pa.types.is_string(array.type):
-        places = np.arange(len(texts) + 1)
-        empty = texts.index("").as_py()
-        places[[empty, -1]] = -1
-    else:
-        spelled = [values.text_of(value) for value in texts.to_pylist()]
-        first: dict[str, int] = {"": -1}
-        places = np.array([*(first.setdefault(text, at) for at, text in enumerate(spelled)), -1])
-        texts = pa.array(spelled, pa.string())
-    return places[_indices(encoded)], texts
+        places = np.arange(len(array))
+        if len(array):
+            _, offsets, _ = array.buffers()
+            ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+            places[ends[1:] == ends[:-1]] = -1
+        if array.null_count:
+            places[array.is_null().to_numpy(zero_copy_only=False)] = -1
+        return places, array
+    encoded = array.dictionary_encode()
+    spelled = [values.text_of(value) for value in encoded.dictionary.to_pylist()]
+    places = np.array([*(at if text else -1 for at, text in enumerate(spelled)), -1])
+    return places[_indices(encoded)], pa.array(spelled, pa.string())
 
 
 def steps_of(column: pa.Array, measure: Measure) -> tuple[Integers, Mask]:

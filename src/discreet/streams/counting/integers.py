@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.streams.counting.add import first_rows
-
 if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
@@ -35,10 +33,7 @@ def add_integers(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
     if spec.unit is not None:
         found["n"] = np.ones(len(found["t"]), np.int64)
         pairs = np.stack([found.pop("u"), found.pop("v")], axis=1)
-        units, number = np.unique(pairs, axis=0, return_inverse=True)
-        first = first_rows(
-            progress, number.reshape(-1), len(units), lambda used: _digests(units[used]), spec.rows
-        )
+        first = progress.seen.first(pairs.astype(np.int64).view(np.uint64), spec.rows)
         found = {name: column[first] for name, column in found.items()}
     for index, measure in enumerate(spec.measures):
         counts = progress.counts[measure.name]
@@ -55,8 +50,3 @@ def add_integers(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
 
 def _clamped(values: Integers, lo: int | Integers, hi: Integers) -> Integers:
     return np.clip(values, lo, hi)
-
-
-def _digests(pairs: Integers) -> list[bytes]:
-    text = np.ascontiguousarray(pairs, "<i8").tobytes()
-    return [text[at : at + 16] for at in range(0, len(text), 16)]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    Digests = npt.NDArray[np.uint64]
+
 LONGEST: Final = 60
 _PARTS: Final = 4
 _WORDS: Final = LONGEST // 4 + 2
@@ -50,44 +52,50 @@ def digest_of(key: bytes, unit: str) -> bytes:
     return out
 
 
-def digests_of(key: bytes, units: pa.StringArray) -> list[bytes]:
-    """The 16 bytes of each unit of a column without missing values; the same as `digest_of`."""
+def digests_of(key: bytes, units: pa.StringArray) -> Digests:
+    """The 16 bytes of each unit of a column without missing values, as uint64 (n, 2); the same as `digest_of`."""
+    return digests_at(key, units, np.arange(len(units)))
+
+
+def digests_at(key: bytes, units: pa.StringArray, places: npt.NDArray[np.int64]) -> Digests:
+    """The 16 bytes of the units at some places, which may come more than once, as uint64 (places, 2)."""
+    if len(units) < len(places):
+        return digests_of(key, units).take(places, axis=0)
     _, offsets, data = units.buffers()
-    out = np.zeros((len(units), _PARTS), np.uint32)
-    if data is None or not len(units):
-        return _listed(out)
+    out = np.zeros((len(places), _PARTS), np.uint32)
+    if not len(places):
+        return out.view(np.uint64)
     ends = np.frombuffer(offsets, np.int32)[units.offset : units.offset + len(units) + 1]
     # So that words may be read beyond the last text.
-    raw = np.concatenate([np.frombuffer(data, np.uint8)[: ends[-1]], np.zeros(LONGEST + 4, np.uint8)])
-    lengths = np.diff(ends)
+    there = np.frombuffer(b"" if data is None else data, np.uint8)[: ends[-1]]
+    raw = np.concatenate([there, np.zeros(LONGEST + 4, np.uint8)])
+    begins = ends[places]
+    lengths = ends[places + 1] - begins
     for length in np.flatnonzero(np.bincount(np.minimum(lengths, LONGEST + 1))):
         rows = np.flatnonzero(lengths == length) if length <= LONGEST else np.flatnonzero(lengths > LONGEST)
         if length > LONGEST:
             for row in rows:
-                digest = _long(key, raw[ends[row] : ends[row + 1]].tobytes())
+                digest = _long(key, raw[begins[row] : begins[row] + lengths[row]].tobytes())
                 out[row] = np.frombuffer(digest, "<u4")
         else:
-            out[rows] = _short(key, raw, ends[:-1][rows], int(length))
-    return _listed(out)
+            out[rows] = _short(key, raw, begins[rows], int(length))
+    return np.ascontiguousarray(out, "<u4").view("<u8").astype(np.uint64, copy=False)
 
 
 def _short(key: bytes, raw: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32], length: int) -> Any:
     """The hashes of texts of one length."""
     numbers = _numbers(key)
-    made = np.empty((len(begins), _PARTS), np.uint64)
-    made[:] = numbers[:, 0] + numbers[:, 1] * np.uint64(length)
+    words = np.ndarray((len(raw) - 3,), "<u4", raw.data, strides=(1,))  # one begins at each byte
+    made = np.empty((_PARTS, len(begins)), np.uint64)
+    made[:] = (numbers[:, 0] + numbers[:, 1] * np.uint64(length))[:, np.newaxis]
     for at in range(0, length, 4):
-        word = np.zeros(len(begins), np.uint64)
-        for byte in range(min(4, length - at)):
-            word |= raw[begins + (at + byte)].astype(np.uint64) << np.uint64(8 * byte)
+        word = words[begins + at]
+        if length - at < 4:
+            word = word & np.uint32((1 << 8 * (length - at)) - 1)
+        wide = word.astype(np.uint64)
         for part in range(_PARTS):
-            made[:, part] += word * numbers[part, 2 + at // 4]
-    return made >> np.uint64(32)
-
-
-def _listed(hashes: npt.NDArray[np.uint32]) -> list[bytes]:
-    found: list[bytes] = np.ascontiguousarray(hashes, "<u4").view("V16").ravel().tolist()
-    return found
+            made[part] += wide * numbers[part, 2 + at // 4]
+    return (made >> np.uint64(32)).T
 
 
 @lru_cache(maxsize=8)

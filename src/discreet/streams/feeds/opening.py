@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final, Protocol, cast
 from urllib.parse import urlsplit
 
 from discreet.errors import StreamError
 from discreet.streams.feeds.arrow import ArrowFeed
 from discreet.streams.feeds.broker import Broker, BrokerFeed
+from discreet.streams.feeds.followed import Followed
 from discreet.streams.feeds.parquet import ParquetFeed
 from discreet.streams.feeds.text import Piece, TextFeed
 
@@ -88,8 +89,19 @@ def open_feed(
         if form == "parquet" and folder:
             yield lambda spec: ParquetFeed(Path(source), spec.columns)
             return
-        file = sys.stdin.buffer if source == "-" else stack.enter_context(open(source, "rb"))
+        file = sys.stdin.buffer if source == "-" else stack.enter_context(_opened(Path(source), follow, form))
         yield lambda spec: _of(file, spec, form, follow, ticks)
+
+
+@contextmanager
+def _opened(path: Path, follow: bool, form: str) -> Iterator[IO[bytes]]:
+    """A file; one that is followed, by its name, unless it is a pipe."""
+    if follow and form != "parquet" and path.is_file():
+        with closing(Followed(path, form == "lines")) as followed:
+            yield cast("IO[bytes]", followed)
+    else:
+        with path.open("rb") as file:
+            yield file
 
 
 def _of(file: IO[bytes], spec: StreamSpec, form: str, follow: bool, ticks: bool) -> Feed:

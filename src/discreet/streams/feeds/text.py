@@ -13,6 +13,7 @@ import io
 from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, Final, TypeAlias, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
@@ -176,11 +177,17 @@ class TextFeed(Lines):
         return b"".join(kept)
 
     def _of_json(self, piece: bytes) -> pa.Table | None:
-        text = piece.replace(b"\r\n", b"\n")
+        text = piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece
         text = text if text.endswith(b"\n") else text + b"\n"
-        lines = text.count(b"\n")
+        signs = np.frombuffer(text, np.uint8)
+        ends = np.flatnonzero(signs == ord("\n"))
+        lines = len(ends)
         # So each line holds one object, and no object more than one line.
-        if not text.startswith(b"{") or text.count(b"\n{") != lines - 1 or text.count(b"}\n") != lines:
+        if not (
+            text[:1] == b"{"
+            and (signs[ends[:-1] + 1] == ord("{")).all()
+            and (signs[ends - 1] == ord("}")).all()
+        ):
             return None
         first = self.row(text[: text.find(b"\n")])
         if first is None:

@@ -71,7 +71,7 @@ class CellOptions:
 
     def see_whole(self, points: Points) -> None:
         """Refuse options that do not go together."""
-        from discreet.spatial.grid import WGS84
+        from discreet.spatial.projection import WGS84
 
         if (self.cell is None) == (self.h3 is None):
             raise opt.Usage("give the size of a cell, --cell 3km, or a resolution, --h3 7")
@@ -175,7 +175,17 @@ def command(
     for spot in made.hot_spots[:SHOWN]:
         x, y = spot.middle
         named = f"{spot.name}  " if spot.name else ""
-        typer.echo(f"  {named}{x:.6g}, {y:.6g}: {spot.value:,.0f} ({spot.low:,.0f} to {spot.high:,.0f})")
+        typer.echo(f"  {named}{_end(x)}, {_end(y)}: {spot.value:,.0f} ({spot.low:,.0f} to {spot.high:,.0f})")
+
+
+def _end(number: float) -> str:
+    """A coordinate in six digits, or in whole metres.
+
+    Example:
+        >>> _end(52.084123456), _end(6822500.0)
+        ('52.0841', '6822500')
+    """
+    return f"{number:.6g}" if abs(number) < 1e6 else f"{number:.0f}"
 
 
 def _bounded(place: Place, points: Points, area: Box, margin: tuple[float, float]) -> Place:
@@ -183,7 +193,7 @@ def _bounded(place: Place, points: Points, area: Box, margin: tuple[float, float
 
     They reach beyond the area, so that a point outside, which is clamped to them, lies in none of its cells.
     """
-    from discreet.spatial.grid import WGS84
+    from discreet.spatial.projection import WGS84
 
     if place.source is None:
         return place
