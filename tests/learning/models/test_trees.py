@@ -43,13 +43,18 @@ def test_without_many_people_the_splits_are_public_and_leaves_are_named() -> Non
 def test_depth_is_of_public_numbers() -> None:
     assert [depth_for(one, 1000, 2, 6) for one in (0.01, 0.1, 0.5, 1, 1000)] == [0, 0, 4, 5, 6]
     assert [drawn_depth(one, 1000, 2, most) for one, most in ((0.01, 6), (0.1, 6), (0.1, 1))] == [2, 3, 1]
-    assert [drawn_depth(one, 1000, 10, 6) for one in (0.1, 0.3)] == [4, 3]
+    assert [drawn_depth(one, 1000, 10, 6) for one in (0.1, 0.3)] == [5, 3]
+
+
+def test_a_lone_tree_has_two_leaves_or_more_for_each_class() -> None:
+    assert [drawn_depth(0.01, 1000, classes, 10) for classes in (2, 4, 5, 8, 9, 16, 17)] == [2, 2, 4, 4, 5, 5, 6]
+    assert drawn_depth(0.01, 1000, 10**6, 10) == 10
 
 
 def test_of_many_classes_and_few_rows_one_tree_names_all_leaves() -> None:
-    made = DecisionTreeClassifier(1, bounds=(0, 16), classes=range(9)).fit(ROWS[:30], LABELS[:30])
+    made = DecisionTreeClassifier(1, bounds=(0, 16), classes=range(8)).fit(ROWS[:30], LABELS[:30])
     assert made.depth_ == 4
-    assert made.leaf_proba_.shape == (16, 9)
+    assert made.leaf_proba_.shape == (16, 8)
 
 
 def test_scores_count_the_rows_that_are_right() -> None:

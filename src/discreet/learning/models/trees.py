@@ -12,9 +12,9 @@ Where people are few, a whole tree is chosen at once, among many whose splits ch
 evenly, thresholds near the middle of the rest of the bounds. The score of a tree is how many rows are right when
 each leaf names its most frequent class; replacing a row moves all scores by at most 1, by permute-and-flip again. Each
 leaf then names a class, by permute-and-flip on its counts: leaves are alternatives, as the nodes of a level are. Where
-people are fewest and classes many, there is one tree, and all of epsilon names its leaves. FEW and the number of trees
-and levels were chosen on invented blobs and clusters (`make_blobs`, `make_classification`); that one tree, after trees
-of digits had lost to those of another library.
+people are fewest and classes many, there is one tree with two leaves or more for each class, and all of epsilon names
+its leaves. FEW and the number of trees, levels and leaves were chosen on invented blobs and clusters (`make_blobs`,
+`make_classification`); that there is one tree, after trees of digits had lost to those of another library.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ MOST_DEPTH: Final = 10
 FEW: Final = 150
 """Of fewer rows for each class, times epsilon, a whole tree is chosen among those that chance drew."""
 FEWEST: Final = 25
-"""Of fewer still, the tree has a level less; or is the only one, with LONE levels, if classes are more than its leaves:
-all of epsilon names the leaves then."""
-LONE: Final = 4
+"""Of fewer still, the tree has a level less; or is the only one, with LEAVES_FOR leaves for each class, if classes are
+more than its leaves: all of epsilon names the leaves then."""
+LEAVES_FOR: Final = 2
 DRAWN_DEPTH: Final = 3
 """Levels of a tree that chance drew."""
 WHOLE_TREE: Final = Fraction(1, 2)
@@ -71,7 +71,8 @@ def drawn_depth(epsilon: float, rows: int, classes: int, most: int) -> int:
     """How many levels a tree that chance drew has, from public numbers alone."""
     if epsilon * max(rows, 1) / classes >= FEWEST:
         return min(DRAWN_DEPTH, most)
-    return min(LONE if classes > 2 ** (DRAWN_DEPTH - 1) else DRAWN_DEPTH - 1, most)
+    many = classes > 2 ** (DRAWN_DEPTH - 1)
+    return min((LEAVES_FOR * classes - 1).bit_length() if many else DRAWN_DEPTH - 1, most)
 
 
 def bins_of(rows: Integers) -> Integers:
