@@ -178,6 +178,28 @@ def test_refusals_are_free() -> None:
     assert people.budget.spent == 0
 
 
+def test_columns_without_numbers_are_refused_by_their_types() -> None:
+    """Texts were read as the middle of the bounds: the fit was charged and knew nothing."""
+    table = pa.table(
+        {
+            "name": ["ann", "bob"], "told": ["1", "2"], "day": pa.array([1, 2], pa.date32()),
+            "list": [[1], [2]], "raw": [b"a", b"b"], "x": [0.0, 1.0], "Whole": [0, 1], "true": [True, False],
+        }
+    )  # fmt: skip
+    with dp.protect(table, privacy_unit="row", bounds={"x": (0, 1), "Whole": (0, 1)}, budget=3) as people:
+        for name in ("name", "NAME", "told", "day", "list", "raw"):
+            for features, target in (([name], "x"), (["x"], name)):
+                line = LinearRegression(1, bounds=[(0, 1)], target_bounds=(0, 1))
+                with pytest.raises(InvalidParameter, match="holds no numbers"):
+                    fit_table(line, people, "Data", features=features, target=target)
+            with pytest.raises(InvalidParameter, match="holds no numbers"):
+                fit_table(PCA(1, bounds=(0, 1)), people, "data", features=["x", name])
+        assert people.budget.spent == 0
+        line = LinearRegression(1, bounds=(0, 1), target_bounds=(0, 1))
+        fit_table(line, people, "data", features=["whole", "true"], target="x")
+        assert people.budget.spent == 1
+
+
 def test_names_and_labels_are_quoted() -> None:
     assert moved_sql('a"b', np.array([0.0, 2.0])).count('"a""b"') == 1
     assert [literal(one) for one in ("it's", 3, True)] == ["'it''s'", "3", "TRUE"]

@@ -47,7 +47,15 @@ def test_depth_is_of_public_numbers() -> None:
 
 
 def test_a_lone_tree_has_two_leaves_or_more_for_each_class() -> None:
-    assert [drawn_depth(0.01, 1000, classes, 10) for classes in (2, 4, 5, 8, 9, 16, 17)] == [2, 2, 4, 4, 5, 5, 6]
+    assert [drawn_depth(0.01, 1000, classes, 10) for classes in (2, 4, 5, 8, 9, 16, 17)] == [
+        2,
+        2,
+        4,
+        4,
+        5,
+        5,
+        6,
+    ]
     assert drawn_depth(0.01, 1000, 10**6, 10) == 10
 
 
