@@ -128,7 +128,7 @@ def see_numbers(session: Session, table: str, names: Sequence[str]) -> None:
         if column is not None and column.type not in NUMBERS:
             raise InvalidParameter(
                 f"The column {quote(name)} holds no numbers: its type is {column.type.name}.",
-                "Leave it out, or cast it to a number in a view of the source.",
+                "Leave it out, cast it in a view of the source, or declare bounds for a column of a CSV file.",
             )
 
 
