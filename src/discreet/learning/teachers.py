@@ -72,7 +72,10 @@ def workers(jobs: int | None) -> Any:
     """
     from joblib import Parallel
 
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int | np.integer) or not jobs):
+    given: Any = jobs
+    if given is not None and (
+        isinstance(given, bool) or not isinstance(given, int | np.integer) or not given
+    ):
         raise InvalidParameter(
             "jobs is no number of workers.", "Write jobs=4, jobs=-1 for all, or leave it out."
         )

@@ -61,7 +61,8 @@ def test_of_fewest_rows_one_tree_names_all_leaves_for_all_of_epsilon() -> None:
     assert made.depth_ == 5
     assert made.leaf_proba_.shape == (32, 9)
     uses = _uses(Fraction(1), 5, 60, 9, 1, "replace_one")
-    assert {(use.mechanism.loss, use.alternatives) for use in uses.values()} == {(1, "leaves")}
+    assert {str(use.mechanism.loss) for use in uses.values()} == {"1"}
+    assert {use.alternatives for use in uses.values()} == {"leaves"}
 
 
 def test_a_row_that_is_replaced_moves_the_leaves_of_a_tree_by_at_most_two() -> None:
