@@ -37,7 +37,7 @@ class Charged(Protocol):
 
 
 def bought(plan: ReleasePlan[Noisy, Answer], payer: Charged) -> Answer:
-    """The answer to a release; whatever fails says its cost, a machine that is gone as well."""
+    """The answer to a release; every error names the charge, that of a machine that is gone as well."""
     with Bill() as own, billed(own):
         return gate.release(plan, payer.ledger, payer.account)
 
