@@ -28,6 +28,7 @@ import numpy as np
 from benchmarks.line import Line, alternate
 from discreet.engines.sources import open_source
 from discreet.graphs import EngineGraph, Graph, Method, counts, of_object, predictions, read
+from discreet.graphs.published import smooth_sensitivity
 from discreet.mechanisms import Climbed, Laplace, LaplaceVector
 
 RUNS: Final = 200
@@ -100,19 +101,11 @@ def _beside_networkx(graph: Graph) -> Line:
     )
 
 
-def _published(graph: Graph, vertices: int) -> float:
-    """The median error of Cauchy noise of the published smooth sensitivity at epsilon 1."""
-    parts = np.array(list(counts.half_built(graph).items()))
-    steps = np.arange(400)[:, None]
-    local = np.minimum(parts[:, 0] + (steps + np.minimum(steps, parts[:, 1])) // 2, vertices - 2).max(axis=1)
-    return float(6 * (np.exp(-np.arange(400) / 6) * local).max())
-
-
 def _errors(name: str, graph: Graph, exact: Climbed) -> Iterator[Line]:
     question, epsilon = read("triangles"), Fraction(1)
     best = predictions(question, graph.size, True, epsilon, 0.95, exact.width)[0][0].name
     naive = float(Laplace(1, max(1, graph.size - 2)).error(0.5))
-    theirs = _published(graph, graph.size) if graph.size <= SMALL else None
+    theirs = 6 * smooth_sensitivity(graph, 1 / 6) if graph.size <= SMALL else None
     for method in ("ladder", "smooth-laplace", "smooth"):
         made = Method(method, question, graph.size, True, epsilon, 0.95, DELTA, exact.width)
         mechanism = made.mechanisms["triangles"]

@@ -39,8 +39,8 @@ def scores(text: str) -> Iterator[Score]:
         if len(cells) != 5 or "/" not in cells[2]:
             continue
         for library, cell in zip(LIBRARIES, cells[2:], strict=True):
-            if cell:
-                said = cell.replace("*", "").split("/")[1].strip()
+            said = cell.replace("*", "").split("/")[1].strip() if cell else "none"
+            if said != "none":
                 found = float(said) if re.fullmatch(r"-?[\d.]+", said) else LEAST
                 yield Score(f"{cells[0]}, {cells[1]}", library, max(found, LEAST))
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.graphs.graph import Counted, Graph
+from discreet.graphs.graph import Counted
 from discreet.graphs.sparse import products, scipy_sparse
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ def triangles(graph: Any) -> int:
     """How many triples of vertices are joined pairwise.
 
     Example:
+        >>> from discreet.graphs import Graph
         >>> triangles(Graph.of(4, [0, 0, 1, 2], [1, 2, 2, 3]))
         1
     """
@@ -48,6 +49,7 @@ def common(graph: Any) -> int:
     Privacy: it moves by at most 1 when an edge is added or removed, for each pair gains or loses one at most.
 
     Example:
+        >>> from discreet.graphs import Graph
         >>> common(Graph.of(4, [0, 0, 1, 2], [1, 2, 2, 3]))
         1
     """
@@ -77,6 +79,7 @@ def stars(graph: Counted, k: int) -> int:
     """How many sets of k edges share a vertex: the sum of binomial(degree, k).
 
     Example:
+        >>> from discreet.graphs import Graph
         >>> stars(Graph.of(4, [0, 0, 0], [1, 2, 3]), 2)
         3
     """
@@ -105,37 +108,3 @@ def at_least(graph: Counted, most: int) -> Integers:
     for degree, vertices in graph.degree_numbers.items():
         many[min(degree, most)] += vertices
     return np.asarray(np.cumsum(many[::-1])[::-1][1:], np.int64)
-
-
-def half_built(graph: Graph) -> dict[int, int]:
-    """For each number of common neighbours of two vertices, the most vertices joined to exactly one of such a pair.
-
-    The local sensitivity of triangles at a distance follows from it; all pairs are looked at, so it is for small
-    graphs.
-    """
-    degrees, whole = graph.degrees, graph.matrix()
-    found: dict[int, int] = {}
-    for rows, product in products(whole, whole):
-        shared = product.toarray()
-        at = np.arange(rows.start, rows.stop)
-        one_only = degrees[at, None] + degrees[None, :] - 2 * shared - 2 * whole[rows].toarray()
-        shared[at - rows.start, at] = -1
-        for many in np.unique(shared[shared >= 0]).tolist():
-            most = int(one_only[shared == many].max())
-            found[many] = max(most, found.get(many, 0))
-    return found
-
-
-def local_sensitivity(graph: Graph, vertices: int, distance: int) -> int:
-    """By how much triangles may move for an edge more or fewer, in a graph at most `distance` edges away.
-
-    It is the largest min(a + floor((s + min(s, b))/2), n - 2) over pairs with a common neighbours and b half-built
-    ones (Nissim, Raskhodnikova and Smith 2007, claim 3.13).
-
-    Args:
-        graph: the graph.
-        vertices: n.
-        distance: s.
-    """
-    parts = half_built(graph).items()
-    return max((min(a + (distance + min(distance, b)) // 2, vertices - 2) for a, b in parts), default=0)

@@ -4,19 +4,42 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Protocol, Self
 
 from discreet.errors import InvalidParameter
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.policy import Policy
+from discreet.release import gate
 from discreet.release.account import DataAccount
+from discreet.release.bill import Bill, billed
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET, BudgetState, account_of
+
+if TYPE_CHECKING:
+    from discreet.release.plan import Answer, Noisy, ReleasePlan
 
 _LEDGER = ("ledger", "account")
 """The attributes that stay with the process, and with the people."""
 _UNITS = "column units"
 """The privacy unit in a guarantee where rows belong to people."""
+
+
+class Charged(Protocol):
+    """Private rows or a budget of them."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger that is charged."""
+
+    @property
+    def account(self) -> DataAccount:
+        """Its account."""
+
+
+def bought(plan: ReleasePlan[Noisy, Answer], payer: Charged) -> Answer:
+    """The answer to a release; every error names the charge, that of a machine that is gone as well."""
+    with Bill() as own, billed(own):
+        return gate.release(plan, payer.ledger, payer.account)
 
 
 class LearningBudget:

@@ -19,13 +19,13 @@ import numpy.typing as npt
 from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
+from discreet.learning.budget import bought
 from discreet.learning.poll import Poll
 from discreet.learning.teachers import Progress, fitted
 from discreet.ledger import Loss
 from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.noisy_labels import ConfidentLabels
 from discreet.rational import Number, decimal, epsilon_of
-from discreet.release import gate
 from discreet.release.draw import Draw, Use
 from discreet.release.plan import ReleasePlan
 
@@ -141,7 +141,7 @@ def gnmax(
         size=8 * rows,
         replay=lambda kept: answered(json.loads(kept)),
     )
-    return gate.release(plan, people.ledger, people.account)
+    return bought(plan, people)
 
 
 def _ballot(

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.learning.arrays import PrivateArrays
+from discreet.learning.budget import bought
 from discreet.learning.moments import data_independent
 from discreet.learning.poll import Poll, plain
 from discreet.learning.teachers import Progress, fitted
@@ -24,7 +25,6 @@ from discreet.ledger import Loss
 from discreet.mechanisms.numeric.vote_loss import ToldLoss, VoteLoss
 from discreet.mechanisms.selection.noisy_labels import NoisyLabels
 from discreet.rational import Number, decimal, epsilon_of
-from discreet.release import gate
 from discreet.release.draw import Draw, Use
 from discreet.release.plan import ReleasePlan
 
@@ -129,4 +129,4 @@ def pate(
         size=8 * rows,
         replay=lambda kept: answered(*json.loads(kept)),
     )
-    return gate.release(plan, people.ledger, people.account)
+    return bought(plan, people)

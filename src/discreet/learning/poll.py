@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
-from discreet.learning.teachers import Progress, see_classifier, votes
+from discreet.learning.teachers import Progress, see_classifier, votes, workers
 from discreet.mechanisms.parameters import read_count
 
 
@@ -62,6 +62,7 @@ class Poll:
         """
         rows = _public(public)
         see_classifier(classifier)
+        workers(jobs)
         names = _listed(classes)
         _see_fitting(people, rows, names)
         count = read_count(teachers, "teachers", "Give how many teachers there are.")

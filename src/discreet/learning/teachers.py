@@ -46,7 +46,7 @@ def votes(
     Returns:
         Counts (m, classes); every row adds up to `teachers`.
     """
-    from joblib import Parallel, delayed
+    from joblib import delayed
     from threadpoolctl import threadpool_limits
 
     inside = (labels >= 0) & (labels < classes) & np.isfinite(features).all(axis=1)
@@ -57,11 +57,32 @@ def votes(
         for mine in (inside & (parts == teacher) for teacher in range(teachers))
     )
     with threadpool_limits(1):  # a teacher has little to do, and threads would wait for each other
-        for done, named in enumerate(Parallel(n_jobs=jobs, return_as="generator")(work), 1):
+        for done, named in enumerate(workers(jobs)(work), 1):
             ballot[rows, named] += 1
             if progress is not None:
                 progress(done, teachers)
     return ballot
+
+
+def workers(jobs: int | None) -> Any:
+    """The workers of joblib's back end, here or on other machines; their answers come one by one where it can.
+
+    Raises:
+        InvalidParameter: there is no such number of them.
+    """
+    from joblib import Parallel
+
+    given: Any = jobs
+    if given is not None and (
+        isinstance(given, bool) or not isinstance(given, int | np.integer) or not given
+    ):
+        raise InvalidParameter(
+            "jobs is no number of workers.", "Write jobs=4, jobs=-1 for all, or leave it out."
+        )
+    try:
+        return Parallel(n_jobs=jobs, return_as="generator")
+    except ValueError:  # that of Ray gives all answers at once
+        return Parallel(n_jobs=jobs)
 
 
 def see_installed() -> None:

@@ -72,6 +72,16 @@ def test_the_mean_is_released_from_the_command_line(run: Run, tmp_path: Path) ->
     assert run(*args, "--bounds", "1").exit_code == 2
 
 
+def test_triangles_print_the_errors_of_four_graphs(run: Run) -> None:
+    pytest.importorskip("networkx")
+    result = run("experiment", "triangles")
+    assert (result.exit_code, result.stderr) == (0, "")
+    club = next(line for line in result.stdout.splitlines() if "club" in line)
+    assert club.split()[2:] == ["78", "45", "10", "32", "22.2", "60.0", "60.0", "18.0", "16.0"]
+    graphs = json.loads(run("experiment", "triangles", "--json").stdout)["graphs"]
+    assert [one["triangles"] for one in graphs] == [45, 467, 3, 0]
+
+
 def test_the_heights_print_their_curve(run: Run) -> None:
     result = run("experiment", "heights", "--rounds", "20")
     assert (result.exit_code, result.stderr) == (0, "")

@@ -40,8 +40,8 @@ def moved(monkeypatch: pytest.MonkeyPatch, fit: Callable[[int], Any]) -> dict[st
     monkeypatch.setattr(
         trees,
         "_public",
-        lambda width, depth: (
-            np.arange(trees._many(depth) * (2**depth - 1)).reshape(-1, 2**depth - 1) * 7 % (15 * width)
+        lambda many, width, depth: (
+            np.arange(many * (2**depth - 1)).reshape(-1, 2**depth - 1) * 7 % (15 * width)
         ),
     )
     for side in range(2):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -176,6 +177,43 @@ def test_refusals_are_free() -> None:
         with pytest.raises(DiscreetError):
             fit_table(made, people, "data", **arguments)
     assert people.budget.spent == 0
+
+
+def test_columns_without_numbers_are_refused_by_their_types() -> None:
+    """Texts were read as the middle of the bounds: the fit was charged and knew nothing."""
+    table = pa.table(
+        {
+            "name": ["ann", "bob"], "told": ["1", "2"], "day": pa.array([1, 2], pa.date32()),
+            "list": [[1], [2]], "raw": [b"a", b"b"], "x": [0.0, 1.0], "Whole": [0, 1], "true": [True, False],
+        }
+    )  # fmt: skip
+    with dp.protect(table, privacy_unit="row", bounds={"x": (0, 1), "Whole": (0, 1)}, budget=3) as people:
+        for name in ("name", "NAME", "told", "day", "list", "raw"):
+            for features, target in (([name], "x"), (["x"], name)):
+                line = LinearRegression(1, bounds=[(0, 1)], target_bounds=(0, 1))
+                with pytest.raises(InvalidParameter, match="holds no numbers"):
+                    fit_table(line, people, "Data", features=features, target=target)
+            with pytest.raises(InvalidParameter, match="holds no numbers"):
+                fit_table(PCA(1, bounds=(0, 1)), people, "data", features=["x", name])
+        assert people.budget.spent == 0
+        line = LinearRegression(1, bounds=(0, 1), target_bounds=(0, 1))
+        fit_table(line, people, "data", features=["whole", "true"], target="x")
+        assert people.budget.spent == 1
+
+
+def test_a_column_of_a_csv_file_is_of_numbers_where_its_bounds_are_declared_in_the_policy(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pay.csv").write_text("age,pay\n30,2\n40,3\n", encoding="utf-8")
+    line = LinearRegression(1, bounds=[(0, 99)], target_bounds=(0, 9))
+    known: dict[str, Any] = {"privacy_unit": "row", "budget": 1}
+    with dp.protect(tmp_path / "pay.csv", bounds={"pay": (0, 9)}, **known) as people:
+        with pytest.raises(InvalidParameter, match="declare bounds"):
+            fit_table(line, people, "pay", features=["age"], target="pay")
+        assert people.budget.spent == 0
+    with dp.protect(tmp_path / "pay.csv", bounds={"pay": (0, 9), "age": (0, 99)}, **known) as people:
+        fit_table(line, people, "pay", features=["age"], target="pay")
+        assert people.budget.spent == 1
 
 
 def test_names_and_labels_are_quoted() -> None:

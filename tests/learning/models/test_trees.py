@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -12,10 +14,11 @@ from discreet.learning.models.trees import (
     CUTS,
     _counted,
     _public,
+    _uses,
     bins_of,
     chances,
     depth_for,
-    drawn_depth,
+    drawn,
     right,
 )
 from discreet.learning.statistics import STEPS
@@ -34,22 +37,47 @@ def test_it_finds_the_splits() -> None:
 
 
 def test_without_many_people_the_splits_are_public_and_leaves_are_named() -> None:
-    made = DecisionTreeClassifier(1, bounds=(0, 16), classes=(0, 1, 2)).fit(ROWS[:30], LABELS[:30])
-    assert made.depth_ == 2
-    assert made.predict(ROWS[:5]).shape == (5,)
-    assert set(np.unique(made.leaf_proba_).round(3)) == {round(1 / 6, 3), round(2 / 3, 3)}
+    for rows, depth in ((30, 3), (60, 2)):
+        made = DecisionTreeClassifier(1, bounds=(0, 16), classes=(0, 1, 2)).fit(ROWS[:rows], LABELS[:rows])
+        assert made.depth_ == depth
+        assert made.predict(ROWS[:5]).shape == (5,)
+        assert set(np.unique(made.leaf_proba_).round(3)) == {round(1 / 6, 3), round(2 / 3, 3)}
 
 
 def test_depth_is_of_public_numbers() -> None:
     assert [depth_for(one, 1000, 2, 6) for one in (0.01, 0.1, 0.5, 1, 1000)] == [0, 0, 4, 5, 6]
-    assert [drawn_depth(one, 1000, 2, most) for one, most in ((0.01, 6), (0.1, 6), (0.1, 1))] == [2, 3, 1]
-    assert [drawn_depth(one, 1000, 10, 6) for one in (0.1, 0.3)] == [4, 3]
+    few = [drawn(one, 1000, 2, most) for one, most in ((0.01, 6), (0.03, 6), (0.1, 6), (0.1, 1))]
+    assert few == [(1, 2), (64, 2), (256, 3), (16, 1)]
+    assert [drawn(one, 1000, 10, 6) for one in (0.1, 0.22, 0.3)] == [(1, 5), (256, 3), (256, 3)]
 
 
-def test_of_many_classes_and_few_rows_one_tree_names_all_leaves() -> None:
+def test_a_lone_tree_has_two_leaves_or_more_for_each_class() -> None:
+    depths = [drawn(0.01, 1000, classes, 10)[1] for classes in (2, 3, 4, 5, 8, 9, 16, 17, 10**6)]
+    assert depths == [2, 3, 3, 4, 4, 5, 5, 6, 10]
+
+
+def test_of_fewest_rows_one_tree_names_all_leaves_for_all_of_epsilon() -> None:
     made = DecisionTreeClassifier(1, bounds=(0, 16), classes=range(9)).fit(ROWS[:30], LABELS[:30])
-    assert made.depth_ == 4
-    assert made.leaf_proba_.shape == (16, 9)
+    assert made.depth_ == 5
+    assert made.leaf_proba_.shape == (32, 9)
+    uses = _uses(Fraction(1), 5, 60, 9, 1, "replace_one")
+    assert {str(use.mechanism.loss) for use in uses.values()} == {"1"}
+    assert {use.alternatives for use in uses.values()} == {"leaves"}
+
+
+def test_a_row_that_is_replaced_moves_the_leaves_of_a_tree_by_at_most_two() -> None:
+    """The premise of alternatives: one row moves two counts of leaves by one each, wherever it goes."""
+    (tree,) = _public(1, 2, 5)
+    bins, places = RNG.integers(0, CUTS + 1, (40, 2)), RNG.integers(0, 9, 40)
+    before = _counted(bins, places, tree, 5, 9)
+    for at in range(40):
+        bins[at], places[at] = RNG.integers(0, CUTS + 1, 2), RNG.integers(0, 9)
+        after = _counted(bins, places, tree, 5, 9)
+        assert np.abs(after - before).sum() <= 2
+        before = after
+    bins[:2] = CUTS - bins[:2]  # planted: two rows at once
+    places[:2] = (places[:2] + 1) % 9
+    assert np.abs(_counted(bins, places, tree, 5, 9) - before).sum() > 2
 
 
 def test_scores_count_the_rows_that_are_right() -> None:
@@ -73,7 +101,7 @@ def test_leaves_that_are_noise_follow_their_parents() -> None:
 
 def test_trees_that_chance_drew_have_thresholds_inside_their_nodes() -> None:
     """Of each feature at most four thresholds follow each other, near the middle of 16, 8 and 4 parts or so."""
-    trees = _public(2, 3)
+    trees = _public(256, 2, 3)
     assert trees.shape == (256, 7)
     assert trees.min() >= 0
     assert trees.max() < 2 * CUTS
@@ -81,7 +109,7 @@ def test_trees_that_chance_drew_have_thresholds_inside_their_nodes() -> None:
 
 
 def test_a_row_that_is_replaced_moves_the_score_of_each_tree_by_at_most_one() -> None:
-    trees = _public(2, 3)[:32]
+    trees = _public(256, 2, 3)[:32]
     bins, places = RNG.integers(0, CUTS + 1, (40, 2)), RNG.integers(0, 3, 40)
 
     def scores() -> np.ndarray:

@@ -18,11 +18,10 @@ from sklearn.utils.validation import validate_data
 
 from discreet.errors import InvalidParameter
 from discreet.learning.arrays import names, numbers
-from discreet.learning.budget import LearningBudget
+from discreet.learning.budget import LearningBudget, bought
 from discreet.learning.statistics import MOST_ROWS, Bounds, Floats, Integers, scaled
 from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
-from discreet.release import gate
 from discreet.release.draw import Draw, Use
 from discreet.release.plan import ReleasePlan
 
@@ -61,7 +60,7 @@ def released(
         compute=compute,
         answer=lambda noisy: (noisy, json.dumps([np.asarray(one).tolist() for one in noisy]).encode()),
     )
-    return gate.release(plan, budget.ledger, budget.account)
+    return bought(plan, budget)
 
 
 def _pure(use: Use) -> Fraction:

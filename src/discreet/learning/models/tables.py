@@ -18,6 +18,7 @@ from typing import Any, Final, TypeVar
 
 import numpy as np
 
+from discreet.engines.schema import Type
 from discreet.errors import BudgetExceeded, InvalidParameter
 from discreet.learning.centred import Centred
 from discreet.learning.intervals import units_of
@@ -35,6 +36,9 @@ from discreet.sql.expressions.dialect import quoted_text
 LEFTOVERS: Final = Fraction(1, 5)
 """The share of epsilon of the variances of coefficients."""
 
+NUMBERS: Final = frozenset({Type.INTEGER, Type.FLOAT, Type.BOOLEAN})
+"""Types of columns that models take as numbers; a truth value is 0 or 1."""
+
 Model = TypeVar("Model", bound="LinearRegression | LogisticRegression | PCA | GaussianNB")
 
 
@@ -48,8 +52,8 @@ def fit_table(
             keys in the policy. Its budget is not used: the session is charged its epsilon.
         session: has the table.
         table: its name.
-        features: names of columns with numbers.
-        target: of the column to foretell; none for `PCA`.
+        features: names of columns of numbers or truth values.
+        target: of the column to foretell, a number for `LinearRegression`; none for `PCA`.
 
     Returns:
         The model, fitted.
@@ -88,6 +92,8 @@ def fit_table(
         raise InvalidParameter("The model has a budget of its own.", "Leave it out: the session is charged.")
     if (target is None) is not isinstance(model, PCA):
         raise InvalidParameter("The target does not fit the model.", "Name a column, or none for PCA.")
+    numbers = [*features, str(target)] if isinstance(model, LinearRegression) else features
+    see_numbers(session, table, numbers)
     model.bounds_ = bounds
     columns = [moved_sql(name, ends) for name, ends in zip(features, read_bounds(bounds), strict=True)]
     if isinstance(model, GaussianNB):
@@ -105,6 +111,25 @@ def fit_table(
         model._from_moments(_moments(session, table, [*columns, chosen], model.epsilon))
     model.n_features_in_ = len(features)
     return model
+
+
+def see_numbers(session: Session, table: str, names: Sequence[str]) -> None:
+    """See that columns are of numbers or truth values, by their types alone.
+
+    A text would be read as the number that it spells and any other as the middle of the bounds, so that a column of
+    names would cost epsilon and teach nothing. Tables and columns that are unknown are refused by the question.
+
+    Raises:
+        InvalidParameter: a column is of another type.
+    """
+    known = session._queries.catalog.private.get(table.lower())
+    for name in names:
+        column = None if known is None else known.columns.get(name.lower())
+        if column is not None and column.type not in NUMBERS:
+            raise InvalidParameter(
+                f"The column {quote(name)} holds no numbers: its type is {column.type.name}.",
+                "Leave it out, cast it in a view of the source, or declare bounds for a column of a CSV file.",
+            )
 
 
 def moved_sql(name: str, ends: Floats) -> str:

@@ -12,9 +12,9 @@ Where people are few, a whole tree is chosen at once, among many whose splits ch
 evenly, thresholds near the middle of the rest of the bounds. The score of a tree is how many rows are right when
 each leaf names its most frequent class; replacing a row moves all scores by at most 1, by permute-and-flip again. Each
 leaf then names a class, by permute-and-flip on its counts: leaves are alternatives, as the nodes of a level are. Where
-people are fewest and classes many, there is one tree, and all of epsilon names its leaves. FEW and the number of trees
-and levels were chosen on invented blobs and clusters (`make_blobs`, `make_classification`); that one tree, after trees
-of digits had lost to those of another library.
+people are fewest, noise would choose the tree: there is one, with two leaves or more for each class, and all of epsilon
+names its leaves. The numbers of rows, trees and levels were chosen on invented blobs and clusters (`make_blobs`,
+`make_classification`); the rule of one tree was looked for after trees of digits had lost to those of another library.
 """
 
 from __future__ import annotations
@@ -48,9 +48,11 @@ MOST_DEPTH: Final = 10
 FEW: Final = 150
 """Of fewer rows for each class, times epsilon, a whole tree is chosen among those that chance drew."""
 FEWEST: Final = 25
-"""Of fewer still, the tree has a level less; or is the only one, with LONE levels, if classes are more than its leaves:
-all of epsilon names the leaves then."""
-LONE: Final = 4
+"""Of fewer still, trees of few classes have a level less."""
+ALONE: Final = 10
+"""Of fewer than this and one more for each class, there is one tree."""
+LEAVES_FOR: Final = 2
+"""It has so many leaves for each class, or more."""
 DRAWN_DEPTH: Final = 3
 """Levels of a tree that chance drew."""
 WHOLE_TREE: Final = Fraction(1, 2)
@@ -67,11 +69,14 @@ def depth_for(epsilon: float, rows: int, classes: int, most: int) -> int:
     return 0 if worth < FEW else max(1, min(most, int(math.log2(max(worth / 10, 2)))))
 
 
-def drawn_depth(epsilon: float, rows: int, classes: int, most: int) -> int:
-    """How many levels a tree that chance drew has, from public numbers alone."""
-    if epsilon * max(rows, 1) / classes >= FEWEST:
-        return min(DRAWN_DEPTH, most)
-    return min(LONE if classes > 2 ** (DRAWN_DEPTH - 1) else DRAWN_DEPTH - 1, most)
+def drawn(epsilon: float, rows: int, classes: int, most: int) -> tuple[int, int]:
+    """How many trees chance draws, and how many levels they have, from public numbers alone."""
+    worth = epsilon * max(rows, 1) / classes
+    if worth < ALONE + classes:
+        return 1, min((LEAVES_FOR * classes - 1).bit_length(), most)
+    fewer = worth < FEWEST and classes <= 2 ** (DRAWN_DEPTH - 1)
+    depth = min(DRAWN_DEPTH - fewer, most)
+    return 4 ** (depth + 1), depth
 
 
 def bins_of(rows: Integers) -> Integers:
@@ -144,11 +149,11 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         self.classes_ = np.array(self.classes)
         count = len(self.classes_)
         depth = depth_for(float(loss), len(rows), count, most)
-        public = None
+        trees, public = 0, None
         if not depth:
-            depth = drawn_depth(float(loss), len(rows), count, most)
-            public = _public(rows.shape[1], depth)
-        uses = _uses(loss, depth, CUTS * rows.shape[1], count, public is None, budget.neighbours)
+            trees, depth = drawn(float(loss), len(rows), count, most)
+            public = _public(trees, rows.shape[1], depth)
+        uses = _uses(loss, depth, CUTS * rows.shape[1], count, trees, budget.neighbours)
         taken, cells = released(
             uses,
             lambda draw: _grown(draw, bins_of(rows), places, depth, count, public),
@@ -186,16 +191,16 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
 
 
 def _uses(
-    loss: Fraction, depth: int, splits: int, classes: int, chosen: bool, neighbours: Neighbours
+    loss: Fraction, depth: int, splits: int, classes: int, trees: int, neighbours: Neighbours
 ) -> dict[str, Use]:
-    """The mechanisms of a tree whose splits are chosen, or are public."""
-    if not chosen:
-        whole = WHOLE_TREE if _many(depth) > 1 else Fraction(0)
+    """The mechanisms of a tree whose splits are chosen, or of so many trees whose splits are public."""
+    if trees:
+        whole = WHOLE_TREE if trees > 1 else Fraction(0)
         label = PermuteAndFlip(loss * (1 - whole))
         leaves = {f"leaf {leaf}": Use(label, neighbours, classes, "leaves") for leaf in range(2**depth)}
         if not whole:
             return leaves
-        return {"tree": Use(PermuteAndFlip(loss * whole), neighbours, _many(depth))} | leaves
+        return {"tree": Use(PermuteAndFlip(loss * whole), neighbours, trees)} | leaves
     choice = PermuteAndFlip(loss * (1 - LEAVES) / depth)
     uses = {
         f"{level} {node}": Use(choice, neighbours, splits, f"level {level}")
@@ -206,15 +211,9 @@ def _uses(
     return uses
 
 
-def _many(depth: int) -> int:
-    """How many trees chance draws."""
-    return int(4 ** (depth + 1)) if depth <= DRAWN_DEPTH else 1
-
-
-def _public(width: int, depth: int) -> Integers:
+def _public(many: int, width: int, depth: int) -> Integers:
     """The splits of trees that no row decided: int64 (trees, nodes)."""
     rng = np.random.default_rng()
-    many = _many(depth)
     found = np.zeros((many, 2**depth - 1), np.int64)
     every = np.arange(many)
     low, high = np.zeros((2, many, 2**depth - 1, width), np.int64)
