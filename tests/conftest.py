@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import os
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
+from tests.scripts_of_pages import make_once
 
 if TYPE_CHECKING:
     from xdist.scheduler.protocol import Scheduling
@@ -76,6 +78,15 @@ def pytest_collection(session: pytest.Session) -> None:
 def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Look for no examples in the docstrings of tests, which have none: each search takes as long as the test's own."""
     return [one for one in (yield) if not isinstance(one, DoctestModule)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _scripts_of_pages(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One folder for all processes of the run."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "scripts"
+    folder.mkdir(exist_ok=True)
+    make_once(folder)
 
 
 def pytest_collection_finish() -> None:
