@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
+
 from tests.scripts_of_pages import make_once
 
 if TYPE_CHECKING:

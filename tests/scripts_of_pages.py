@@ -1,4 +1,4 @@
-"""The scripts inside a picture as a page, made once in a run: each process would take two seconds to put them together."""
+"""The scripts inside a picture as a page, made once in a run: each process would take two seconds for them."""
 
 from __future__ import annotations
 

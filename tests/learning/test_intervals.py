@@ -35,14 +35,18 @@ def test_they_hold_as_often_as_they_say(skewed: Population) -> None:
         assert ended > 0.7
 
 
-def test_intervals_that_forget_the_noise_are_found(skewed: Population, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_that_forget_the_noise_are_found(
+    skewed: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Planted: only people are drawn, no noise; they hold far less often, and the test above would see it."""
     monkeypatch.setattr(intervals, "_draws", lambda rng, scales, joint: np.zeros((4000, len(scales))))
     held, _, _ = coverage(skewed, 1000, 1.0, RUNS)
     assert held.min() < 42 / RUNS
 
 
-def test_intervals_that_forget_the_people_are_found(skewed: Population, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_that_forget_the_people_are_found(
+    skewed: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Planted: only noise is drawn; where there are many people and little noise, intervals hold far less often."""
 
     def forgetting(*moments: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -45,7 +45,7 @@ def met(session: Session, query: str) -> float:
         (f"{GROUPS} SELECT COUNT(*) AS n FROM g a, g b", SIZE**2),
         (f"{GROUPS} SELECT COUNT(*) AS n FROM g a JOIN g b ON a.n = b.n CROSS JOIN wards", SIZE**3),
         (f"{GROUPS} SELECT * FROM g WHERE n > (SELECT AVG(n) FROM g AS o WHERE o.ward < g.ward)", SIZE**2),
-        (f"{GROUPS} SELECT n FROM g UNION ALL SELECT n FROM g", 400),
+        (f"{GROUPS} SELECT n FROM g UNION ALL SELECT n FROM g", 2 * SIZE),
         (f"{GROUPS}, few AS (SELECT n FROM g LIMIT 3) SELECT COUNT(*) AS n FROM few a, few b", SIZE),
         (f"{GROUPS}, one AS (SELECT SUM(n) AS s FROM g) SELECT g.n / one.s AS p FROM g, one", SIZE),
         (f"{GROUPS} SELECT COUNT(*) AS n FROM g, range(10) AS r(i)", math.inf),
