@@ -31,4 +31,4 @@ def make_once(folder: Path) -> None:
             Path(file.name).replace(kept)  # whole, as another process may read it
         return kept.read_text("utf-8")
 
-    vl_convert.javascript_bundle = made
+    vl_convert.javascript_bundle = made  # type: ignore[assignment]
