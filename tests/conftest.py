@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
+import os
+from collections.abc import Generator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from _pytest.doctest import DoctestModule
 from hypothesis import settings
+
+from tests.scripts_of_pages import make_once
 
 if TYPE_CHECKING:
     from xdist.scheduler.protocol import Scheduling
@@ -47,6 +55,39 @@ def group(name: str) -> str:
         return "spark"
     file, _, test = name.partition("::")
     return f"{file}::{test}" if file in LONG else file
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Load the modules of the tests, each process from another one on.
+
+    In a new checkout each is compiled by the first that loads it. Processes that begin at the same one compile all
+    of them at the same time; so each compiles a part and finds the rest compiled.
+    """
+    worker = getattr(session.config, "workerinput", None)
+    if worker is None or session.config.args != session.config.getini("testpaths"):
+        return  # a few tests, or one process
+    files = sorted(Path(__file__).parent.rglob("test_*.py"))
+    first = len(files) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for file in files[first:]:
+        name = file.relative_to(Path(__file__).parents[1]).with_suffix("").parts
+        with contextlib.suppress(Exception, pytest.skip.Exception):  # collection tells of them
+            importlib.import_module(".".join(name))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Look for no examples in the docstrings of tests, which have none: each search takes as long as the test's own."""
+    return [one for one in (yield) if not isinstance(one, DoctestModule)]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _scripts_of_pages(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """One folder for all processes of the run."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "scripts"
+    folder.mkdir(exist_ok=True)
+    make_once(folder)
 
 
 def pytest_collection_finish() -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import gc
 import importlib
 import os
 import pkgutil
@@ -28,6 +29,8 @@ from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NoReturn, TextIO
+
+from tests.scripts_of_pages import PLACE, make_once
 
 CLIENT = r"""#!{python} -IS
 import os, socket, sys
@@ -46,6 +49,11 @@ with socket.socket(socket.AF_UNIX) as server:
     sys.exit(int(server.recv(16) or b"1"))
 """
 LOADED = ("altair", "duckdb", "numpy", "pyarrow.parquet", "vl_convert")
+LATER = (
+    "h3", "networkx", "numpy.random", "pandas", "pyproj", "scipy.sparse.csgraph", "scipy.special", "scipy.stats",
+    "sklearn.linear_model",
+)  # fmt: skip
+"""What few need: a process tells at its end what it has loaded of these, and those after it begin with them."""
 ROOMS = ("cli", "plots", "release", "session", "spatial", "sql", "streams")
 
 
@@ -87,22 +95,40 @@ def serve(address: str) -> None:
         for module in pkgutil.walk_packages(package.__path__, f"discreet.{room}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
+    if PLACE in os.environ:
+        make_once(Path(os.environ[PLACE]))
+    told, _told["pipe"] = os.pipe()
     assert threading.active_count() == 1, "threads are lost in a fork"
+    gc.collect()
+    gc.freeze()  # else each fork copies what its garbage collector walks over
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen(64)
         os.write(1, b"ready\n")
         while True:
-            ready, _, _ = select.select([listening.fileno(), 0], [], [], 1)
+            ready, _, _ = select.select([listening.fileno(), told, 0], [], [], 1)
             if 0 in ready:
                 return
-            if ready:
+            if told in ready:
+                _load(os.read(told, 1 << 16).decode().split())
+            if listening.fileno() in ready:
                 _taken(listening)
             try:
                 while os.waitpid(-1, os.WNOHANG)[0]:
                     pass
             except ChildProcessError:
                 pass
+
+
+_told: dict[str, int] = {}
+"""The end of the pipe on which forks tell which modules they have loaded."""
+
+
+def _load(names: list[str]) -> None:
+    for name in names:
+        importlib.import_module(name)
+    assert threading.active_count() == 1, "threads are lost in a fork"
+    gc.freeze()
 
 
 def _taken(listening: socket.socket) -> None:
@@ -146,7 +172,7 @@ def _begin(name: str, args: list[str]) -> NoReturn:
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
     sys.argv = [name, *args] if name == "discreet" else args
-    code = 0
+    code, before = 0, {*sys.modules}
     try:
         _program(name, args)()
     except SystemExit as end:
@@ -154,6 +180,8 @@ def _begin(name: str, args: list[str]) -> NoReturn:
     except BaseException:
         sys.excepthook(*sys.exc_info())
         code = 1
+    if found := [one for one in LATER if one in sys.modules and one not in before]:
+        os.write(_told["pipe"], f"{' '.join(found)} ".encode())
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()

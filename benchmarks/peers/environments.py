@@ -34,10 +34,12 @@ def python_of(name: str | None) -> Path:
     if made.exists() and made.read_text("utf-8") == wanted:
         return python
     shutil.rmtree(folder, ignore_errors=True)
-    _run([sys.executable, "-m", "venv", str(folder)], folder)
+    # Our own pip installs there: a copy of it in each environment takes seconds to make.
+    _run([sys.executable, "-m", "venv", "--without-pip", str(folder)], folder)
     # Whole lists, some of which leave out what a peer asks for and this use of it does not need.
     alone = ["--no-deps"] if wanted.startswith("# no-deps") else []
-    _run([str(python), "-m", "pip", "install", *alone, "-r", str(REQUIREMENTS / f"{name}.txt")], folder)
+    pip = [sys.executable, "-m", "pip", "--python", str(python)]
+    _run([*pip, "install", *alone, "-r", str(REQUIREMENTS / f"{name}.txt")], folder)
     made.write_text(wanted, "utf-8")
     return python
 

@@ -10,7 +10,7 @@ import pytest
 pytest.importorskip("sklearn")
 
 from benchmarks.learned import covering
-from benchmarks.learned.covering import coverage
+from benchmarks.learned.covering import Population, coverage
 
 from discreet.errors import InvalidParameter
 from discreet.learning import LinearRegression, intervals, whole
@@ -19,26 +19,34 @@ from discreet.learning.whole import leverage
 RUNS = 60
 ROWS = np.random.default_rng(3).uniform(0, 1, (3000, 2))
 LINE = LinearRegression(5, bounds=(0, 1), target_bounds=(0, 3)).fit(ROWS, ROWS.sum(axis=1))
-SKEWED = covering.lognormal()
 
 
-def test_they_hold_as_often_as_they_say() -> None:
+@pytest.fixture(scope="module")
+def skewed() -> Population:
+    return covering.lognormal()
+
+
+def test_they_hold_as_often_as_they_say(skewed: Population) -> None:
     """60 fits to skewed incomes of people drawn anew: at 95 %, less than 80 % of the intervals of a coefficient hold
     with a chance below 1e-9 (binomial of 60, 0.95: P(below 43) < 1e-9; three coefficients, two cases)."""
     for rows, epsilon in ((1000, 1.0), (10_000, 5.0)):
-        held, ended, _ = coverage(SKEWED, rows, epsilon, RUNS)
+        held, ended, _ = coverage(skewed, rows, epsilon, RUNS)
         assert held.min() > 42 / RUNS
         assert ended > 0.7
 
 
-def test_intervals_that_forget_the_noise_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_that_forget_the_noise_are_found(
+    skewed: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Planted: only people are drawn, no noise; they hold far less often, and the test above would see it."""
     monkeypatch.setattr(intervals, "_draws", lambda rng, scales, joint: np.zeros((4000, len(scales))))
-    held, _, _ = coverage(SKEWED, 1000, 1.0, RUNS)
+    held, _, _ = coverage(skewed, 1000, 1.0, RUNS)
     assert held.min() < 42 / RUNS
 
 
-def test_intervals_that_forget_the_people_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_intervals_that_forget_the_people_are_found(
+    skewed: Population, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Planted: only noise is drawn; where there are many people and little noise, intervals hold far less often."""
 
     def forgetting(*moments: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -46,7 +54,7 @@ def test_intervals_that_forget_the_people_are_found(monkeypatch: pytest.MonkeyPa
         return weights, turned, most * 1e-6
 
     monkeypatch.setattr(whole, "leverage", forgetting)
-    held, _, _ = coverage(SKEWED, 10_000, 20.0, 30)
+    held, _, _ = coverage(skewed, 10_000, 20.0, 30)
     assert held.min() < 0.7
 
 
@@ -69,10 +77,10 @@ def test_noise_alone_has_no_ends() -> None:
     assert not np.isfinite(few.intervals()).any()
 
 
-def test_shortened_rows_have_no_ends() -> None:
+def test_shortened_rows_have_no_ends(skewed: Population) -> None:
     """Skewed leftovers turn a line through shortened rows."""
-    x, y = SKEWED.draw(3000, np.random.default_rng(1))
-    short = LinearRegression(5, bounds=SKEWED.bounds, target_bounds=SKEWED.target_bounds, whole=False).fit(
+    x, y = skewed.draw(3000, np.random.default_rng(1))
+    short = LinearRegression(5, bounds=skewed.bounds, target_bounds=skewed.target_bounds, whole=False).fit(
         x, y
     )
     assert not np.isfinite(short.intervals()).any()

@@ -164,6 +164,8 @@ def test_the_half_width_of_a_sum_is_asked_of_one_module() -> None:
     folder = Path(discreet.__file__).parent
     for path in folder.rglob("*.py"):
         if path.parent.name != "laplace_sum":
-            assert other_ways(path.read_text()) == set(), path
+            source = path.read_text("utf-8")
+            # Each of the ways is imported by this name; a module without it is not read further.
+            assert "laplace_sum" not in source or other_ways(source) == set(), path
     assert other_ways("from discreet.mechanisms.laplace_sum.scales import reach") == {"reach"}
     assert other_ways("from discreet.mechanisms.laplace_sum import equal as laplace_sum") == {"equal"}

@@ -156,9 +156,9 @@ def rounded() -> Iterator[DataSet]:
     yield DataSet("two heaps", np.where(rng.random(10_000) < 0.45, 20.0, 70.0), column(100))
 
 
-def least(epsilons: list[float], rows: list[int], asked: list[str]) -> float:
-    """The least coverage, worked out from the law: nothing is drawn, and there are no false alarms."""
-    return min(
+def coverages(epsilons: list[float], rows: list[int], asked: list[str]) -> Iterator[float]:
+    """How much is covered, worked out from the law: nothing is drawn, and there are no false alarms."""
+    return (
         coverage(some_of(data, many, 7), QuantilesWithEnds(epsilon, [q], data.measure))
         for data in itertools.chain(data_sets(), rounded())
         for epsilon, many, q in itertools.product(epsilons, rows, asked)
@@ -168,10 +168,10 @@ def least(epsilons: list[float], rows: list[int], asked: list[str]) -> float:
 def test_intervals_cover_wherever_values_lie(monkeypatch: pytest.MonkeyPatch) -> None:
     if DEEP:
         every = ["1/100", "1/10", "1/4", "1/2", "3/4", "9/10", "99/100"]
-        assert least([0.05, 0.2, 1, 5], [100, 300, 1000, 3000, 10_000], every) >= 0.94
-    assert least([0.2, 2], [100, 10_000], ["1/2", "9/10"]) >= 0.945
+        assert min(coverages([0.05, 0.2, 1, 5], [100, 300, 1000, 3000, 10_000], every)) >= 0.94
+    assert min(coverages([0.2, 2], [100, 10_000], ["1/2", "9/10"])) >= 0.945
     monkeypatch.setattr(surrounded_quantile, "MARGIN", Fraction(1, 2))
-    assert least([2], [10_000], ["1/2", "9/10"]) < 0.9
+    assert any(one < 0.9 for one in coverages([2], [10_000], ["1/2", "9/10"]))
 
 
 def test_where_values_lie_densely_no_more_hold_than_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:

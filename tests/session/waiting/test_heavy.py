@@ -16,7 +16,8 @@ from discreet.session.question import Question
 from discreet.session.waiting import heavy
 
 PEOPLE = pa.table({"ward": [1, 2], "age": [30, 40]})
-WARDS = pa.table({"ward": list(range(200))})
+SIZE = 60
+WARDS = pa.table({"ward": list(range(SIZE))})
 GROUPS = "WITH g AS (SELECT ward, COUNT(*) AS n FROM people GROUP BY ward) "
 
 
@@ -40,13 +41,13 @@ def met(session: Session, query: str) -> float:
 @pytest.mark.parametrize(
     ("query", "rows"),
     [
-        ("SELECT ward, COUNT(*) AS n FROM people GROUP BY ward", 200),
-        (f"{GROUPS} SELECT COUNT(*) AS n FROM g a, g b", 200**2),
-        (f"{GROUPS} SELECT COUNT(*) AS n FROM g a JOIN g b ON a.n = b.n CROSS JOIN wards", 200**3),
-        (f"{GROUPS} SELECT * FROM g WHERE n > (SELECT AVG(n) FROM g AS o WHERE o.ward < g.ward)", 200**2),
-        (f"{GROUPS} SELECT n FROM g UNION ALL SELECT n FROM g", 400),
-        (f"{GROUPS}, few AS (SELECT n FROM g LIMIT 3) SELECT COUNT(*) AS n FROM few a, few b", 200),
-        (f"{GROUPS}, one AS (SELECT SUM(n) AS s FROM g) SELECT g.n / one.s AS p FROM g, one", 200),
+        ("SELECT ward, COUNT(*) AS n FROM people GROUP BY ward", SIZE),
+        (f"{GROUPS} SELECT COUNT(*) AS n FROM g a, g b", SIZE**2),
+        (f"{GROUPS} SELECT COUNT(*) AS n FROM g a JOIN g b ON a.n = b.n CROSS JOIN wards", SIZE**3),
+        (f"{GROUPS} SELECT * FROM g WHERE n > (SELECT AVG(n) FROM g AS o WHERE o.ward < g.ward)", SIZE**2),
+        (f"{GROUPS} SELECT n FROM g UNION ALL SELECT n FROM g", 2 * SIZE),
+        (f"{GROUPS}, few AS (SELECT n FROM g LIMIT 3) SELECT COUNT(*) AS n FROM few a, few b", SIZE),
+        (f"{GROUPS}, one AS (SELECT SUM(n) AS s FROM g) SELECT g.n / one.s AS p FROM g, one", SIZE),
         (f"{GROUPS} SELECT COUNT(*) AS n FROM g, range(10) AS r(i)", math.inf),
         (f"{GROUPS} SELECT ward, UNNEST([n, n]) AS n FROM g", math.inf),
     ],
