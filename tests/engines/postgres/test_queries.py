@@ -26,5 +26,6 @@ def test_more_workers_scan_where_nobody_has_set_how_many(
         for name, value in zip((PER_GATHER, LEAST_SIZE), own, strict=True):
             connection.execute("SELECT set_config(%s, %s, false)", [name, value])
         found = run_quietly(connection, SHOWN, [])
-        assert found is not None and found[2] == [expected]
+        assert found is not None
+        assert found[2] == [expected]
         assert connection.execute(SHOWN).fetchone() == own

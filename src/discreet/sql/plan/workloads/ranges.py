@@ -41,7 +41,7 @@ from discreet.sql.plan.workloads.cuts import intervals
 from discreet.sql.plan.workloads.differing import MOST_CELLS, Differing, ReleasesApart
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.places import base_of, places
-from discreet.sql.plan.workloads.together import groups_alike
+from discreet.sql.plan.workloads.together import as_estimated, groups_alike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -268,18 +268,8 @@ def _planned(
     for index, own in zip(numbers, placed, strict=True):
         release = apart.releases[index]
         law = Pieced(parted, tuple(own.reshape(-1).tolist()), release.cells, scales)
-        inexact = any(law.bits(at) for at in range(len(scales)))
-        tables[index] = replace(
-            release,
-            parts=tuple(replace(part, among=None if counted.fixed else counted) for part in release.parts),
-            measures=finest.measures,
-            shares=finest.shares,
-            aggregates=tuple(
-                replace(one, whole=one.whole and not inexact, counts=one.whole) for one in release.aggregates
-            ),
-            estimated=law,
-            of_several=True,
-        )
+        parts = tuple(replace(part, among=None if counted.fixed else counted) for part in release.parts)
+        tables[index] = as_estimated(replace(release, parts=parts, of_several=True), finest, law)
     names = tuple(apart.releases[index].name for index in numbers)
     sizes = tuple(len(key.values) for key in finest.keys)
     return Workload(finest, sizes, (((), measured),), names, False, pieces=parted), tables
