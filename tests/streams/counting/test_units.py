@@ -7,7 +7,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.streams.counting.units import LONGEST, digest_of, digests_of
+from discreet.streams.counting.units import LONGEST_UNIT, digest_of, digests_of
 
 KEY = bytes(range(32))
 
@@ -27,7 +27,7 @@ def test_units_and_keys_differ() -> None:
         "a",
         "a\0",
         "\0a",
-        *("x" * n for n in range(1, LONGEST + 6)),
+        *("x" * n for n in range(1, LONGEST_UNIT + 6)),
         *map(str, range(5000)),
     ]
     found = digests_of(KEY, pa.array(near))

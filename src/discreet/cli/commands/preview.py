@@ -8,7 +8,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Answered, Place
+from discreet.cli.place import Answered, SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.workloads.asking import preview as workload
@@ -17,7 +17,7 @@ from discreet.cli.workloads.asking import preview as workload
 @grouped
 def command(
     asked: Answered,
-    place: Place,
+    place: SourceOptions,
     remote: Remote,
     epsilon: Annotated[
         str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")

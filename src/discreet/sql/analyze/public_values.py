@@ -25,7 +25,7 @@ MOST_VALUES = 10_000
 """The most values that a public sub-query of IN may have."""
 MOST_FOR_STRANGERS = 200_000
 """The most values of a public part that the statement itself makes: each takes some hundred bytes of the service."""
-LONGEST = 1 << 20
+LONGEST_PUBLIC_VALUE = 1 << 20
 """Bytes of the value of a public sub-query."""
 
 
@@ -138,7 +138,7 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
                     inner, "This sub-query is not a single value.", "Add LIMIT 1, or aggregate."
                 )
             _see_dates(inner, table, around)
-            if values_of(table) > MOST_VALUES or table.nbytes > LONGEST:
+            if values_of(table) > MOST_VALUES or table.nbytes > LONGEST_PUBLIC_VALUE:
                 raise around.refuse(
                     inner, "This sub-query is a very large value.", "Make it a number or a text."
                 )

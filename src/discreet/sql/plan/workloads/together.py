@@ -33,7 +33,7 @@ from discreet.sql.plan.workloads.axes import Axes, axes_of, with_others
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.pieced import Pieced
 
-MOST_CELLS = 10_000_000
+MOST_MARGINAL_CELLS = 10_000_000
 """The most integers of the finest grouping of a workload, which is held in memory."""
 MOST_UNASKED = 1_000_000
 """The most of them where nobody asked for that grouping itself."""
@@ -104,7 +104,7 @@ def together(
     if axes is None or 0 in axes.sizes:
         return None
     whole_asked = any(len(own) == len(axes.sizes) for own in axes.of)
-    if math.prod(axes.sizes) * entries > (MOST_CELLS if whole_asked else MOST_UNASKED):
+    if math.prod(axes.sizes) * entries > (MOST_MARGINAL_CELLS if whole_asked else MOST_UNASKED):
         return None
     tables = tuple(sorted({tuple(sorted(own)) for own in axes.of}, key=lambda keys: (len(keys), keys)))
     chosen = strategy(axes.sizes, tables, within=axes.within)
