@@ -143,6 +143,9 @@ def _check(statement: exp.Query, text: str) -> str:
     if for_strangers():
         _see_size(nodes)
     kinds = {type(node) for node in nodes}
+    if not kinds.isdisjoint({exp.Any, exp.All}):
+        rewrites.quantified(statement)
+        nodes = list(statement.walk())
     if exp.Window in kinds:
         named_windows.write_out(nodes)
     name_apart(nodes, output_name)
