@@ -43,7 +43,7 @@ REWRITES: Mapping[type[exp.Expr], Callable[[exp.Query], None]] = {
     exp.Anonymous: write_out,
     exp.Distinct: number_rows,
 }
-"""What DuckDB would read otherwise, by the kind of node in which it shows."""
+"""The rewrites of forms that DuckDB reads otherwise, by the kind of node in which each shows."""
 
 
 class Splitter:

@@ -25,7 +25,7 @@ def measured_together(
     """The workloads of several releases.
 
     Args:
-        unplanned: the releases as they were read.
+        unplanned: the releases, before their measures are chosen.
         chosen: how each is measured.
         weights: of the sets of alternatives of each.
         shares: their epsilon.
