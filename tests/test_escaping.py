@@ -34,11 +34,11 @@ def unsafe(text: str, allowed: str = "") -> set[str]:
 def test_a_cell_is_one_line_without_anything_odd_and_no_two_texts_look_alike() -> None:
     shown = [escaping.cell(text) for text in MANY]
     assert not any(unsafe(text) for text in shown)
-    short = {text: escaping.cell(text) for text in MANY if len(text) <= escaping.LONGEST}
+    short = {text: escaping.cell(text) for text in MANY if len(text) <= escaping.LONGEST_VALUE}
     assert len(set(short.values())) == len(short)
     assert "-" not in shown
     assert not any("  " in text and not text.startswith('"') for text in shown)
-    assert all(len(text) <= 12 * escaping.LONGEST for text in shown)
+    assert all(len(text) <= 12 * escaping.LONGEST_VALUE for text in shown)
 
 
 def test_plain_text_stays_plain() -> None:

@@ -25,7 +25,7 @@ import json
 import re
 from collections.abc import Iterable, Sequence
 
-LONGEST = 200
+LONGEST_VALUE = 200
 """How many characters of one value are shown."""
 
 _UNSEEN = re.compile(
@@ -72,14 +72,14 @@ def cell(text: str) -> str:
     odd = _is_odd(text)
     if (
         not odd
-        and len(text) <= LONGEST
+        and len(text) <= LONGEST_VALUE
         and text == text.strip()
         and "  " not in text
         and text[:1] not in ('"', "")
     ):
         return text if text != "-" else '"-"'
-    shown = text[:LONGEST].replace("\\", "\\\\").replace('"', '\\"')
-    more = f"… ({len(text):,} characters)" if len(text) > LONGEST else ""
+    shown = text[:LONGEST_VALUE].replace("\\", "\\\\").replace('"', '\\"')
+    more = f"… ({len(text):,} characters)" if len(text) > LONGEST_VALUE else ""
     return f'"{_escaped(shown) if odd else shown}"{more}'
 
 
@@ -140,7 +140,7 @@ def picture(text: str) -> str:
         >>> print(picture("a\x01\ud800"))
         a[U+0001][U+D800]
     """
-    return pictured(text if len(text) <= LONGEST else text[: LONGEST - 1] + "…", lines=False)
+    return pictured(text if len(text) <= LONGEST_VALUE else text[: LONGEST_VALUE - 1] + "…", lines=False)
 
 
 def pictured(text: str, lines: bool = True) -> str:
@@ -216,7 +216,7 @@ def formula(text: str) -> str:
 
 __all__ = [
     "FORMULA",
-    "LONGEST",
+    "LONGEST_VALUE",
     "cell",
     "formula",
     "json_text",

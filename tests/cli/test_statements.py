@@ -10,5 +10,5 @@ from discreet.cli.statements import see_one
 
 def test_several_statements_are_refused() -> None:
     see_one("SELECT ';' AS a; -- the end")
-    with pytest.raises(Usage, match="only `discreet query` takes; its --preview is free"):
+    with pytest.raises(Usage, match="which `discreet query` takes, and `discreet preview` for nothing"):
         see_one("SELECT 1; SELECT 2")

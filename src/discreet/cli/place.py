@@ -20,7 +20,7 @@ DEFAULT_POLICY = Path("policy.toml")
 
 
 @dataclass(frozen=True)
-class Place:
+class SourceOptions:
     """The place of the data and its declarations: a policy file, or options that stand for one."""
 
     policy: opt.PolicyFile = None
@@ -184,7 +184,7 @@ class Answered(QuestionOptions):
     nonnegative: opt.Nonnegative = False
     integers: opt.Integers = False
 
-    def keywords(self, place: Place) -> dict[str, Any]:
+    def keywords(self, place: SourceOptions) -> dict[str, Any]:
         """The keyword arguments of `Session.sql`, `write` and `preview`."""
         return {
             "confidence": self.confidence,

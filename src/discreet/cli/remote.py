@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.place import Place
+from discreet.cli.place import SourceOptions
 
 if TYPE_CHECKING:
     from discreet.client import RemoteSession
@@ -34,7 +34,7 @@ class Remote:
         ),
     ] = None
 
-    def open(self, place: Place) -> RemoteSession | None:
+    def open(self, place: SourceOptions) -> RemoteSession | None:
         """The session on the server; None where none is named.
 
         Raises:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.errors import QueryRefused
-from discreet.sql.finish.recall import MOST_CELLS
+from discreet.sql.finish.recall import MOST_RECALLED_GROUPS
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.measures.measure import Measure
@@ -64,8 +64,8 @@ def _refusal(plan: QueryPlan) -> str:
         return "The people of this node allow different epsilons, and the noise of each class has a law of its own."
     if given_to(release):
         return "Private rows are compared with released numbers, which differ from node to node."
-    if not 0 < release.cells <= MOST_CELLS:
-        return f"The question has no group, or more than {MOST_CELLS:,}."
+    if not 0 < release.cells <= MOST_RECALLED_GROUPS:
+        return f"The question has no group, or more than {MOST_RECALLED_GROUPS:,}."
     if not all(type(measure) is Measure for measure in release.measures):
         return "The question asks for quantiles or several columns as one, which do not add up over nodes."
     if any(measure.distinct for measure in release.measures if type(measure) is Measure):

@@ -3,9 +3,9 @@
 The models need scikit-learn, of the extra `learning`, when they are named.
 """
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
+from discreet.imports import lazy_names
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.budget import LearningBudget
 from discreet.learning.gnmax import AgreedLabels, gnmax
@@ -48,11 +48,10 @@ _NAMES = {
     "models.tables": "fit_table",
     "models.trees": "DecisionTreeClassifier",
 }
-_FILE_OF = {name: file for file, names in _NAMES.items() for name in names.split()}
+_named, __dir__ = lazy_names(__name__, _NAMES, __all__)
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _FILE_OF:
-        raise AttributeError(f"module 'discreet.learning' has no attribute {name!r}")
-    see_installed()
-    return getattr(importlib.import_module(f"discreet.learning.{_FILE_OF[name]}"), name)
+    if name in __all__:
+        see_installed()
+    return _named(name)

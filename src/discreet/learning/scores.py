@@ -48,7 +48,7 @@ HOPELESS: Final = 0.5
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearScore:
     """A target between -1 and 1 as intercept + weights z, of columns z between -1 and 1; and its moments, if any."""
 
     weights: Floats
@@ -64,7 +64,7 @@ def fitted_line(
     ridge: float = 0.0,
     whole: bool | None = False,
     to_units: Floats | None = None,
-) -> Line:
+) -> LinearScore:
     """The line through rows on the grid (n, k + 1), the target last.
 
     Args:
@@ -98,21 +98,21 @@ def fitted_line(
     return _least_squares(found, ridge + RIDGE * noise)
 
 
-def line_of(found: Centred, ridge: float = 0.0) -> Line:
+def line_of(found: Centred, ridge: float = 0.0) -> LinearScore:
     """The line of moments that were released elsewhere."""
     loud = 2 * math.sqrt(2) * found.scale * math.sqrt(len(found.spread))
     return _least_squares(found, ridge + RIDGE * loud)
 
 
-def whole_line(found: Whole, ridge: float = 0.0) -> Line:
+def whole_line(found: Whole, ridge: float = 0.0) -> LinearScore:
     """The line of moments of whole rows."""
     count = len(found.beside) - 1
     inside = found.inside + np.diag([0.0] + [ridge + RIDGE * found.loud] * count)
     weights = found.reach * solved(inside, found.beside, max(found.loud / 2 / math.sqrt(count + 1), 1e-9))
-    return Line(weights[1:], found.level + float(weights[0]), found)
+    return LinearScore(weights[1:], found.level + float(weights[0]), found)
 
 
-def _least_squares(found: Centred, ridge: float) -> Line:
+def _least_squares(found: Centred, ridge: float) -> LinearScore:
     """Ridge regression of the last column on the others, all but the constant made smaller."""
     matrix = found.matrix
     count = len(matrix) - 2
@@ -124,11 +124,11 @@ def _least_squares(found: Centred, ridge: float) -> Line:
     return told(weights[0], weights[1:], found)
 
 
-def told(constant: float, weights: Floats, found: Centred) -> Line:
+def told(constant: float, weights: Floats, found: Centred) -> LinearScore:
     """The line of centred and scaled columns in columns between -1 and 1."""
     slopes = weights * found.spread[-1] / found.spread[:-1]
     start = found.middle[-1] + constant * found.spread[-1] - slopes @ found.middle[:-1]
-    return Line(slopes, float(start))
+    return LinearScore(slopes, float(start))
 
 
 def solved(inside: Floats, beside: Floats, least: float) -> Floats:
@@ -138,7 +138,7 @@ def solved(inside: Floats, beside: Floats, least: float) -> Floats:
     return found
 
 
-def _constant(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> Line:
+def _constant(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str) -> LinearScore:
     """The mean of the target."""
     noise = LaplaceVector(2 * STEPS / epsilon, 2 * STEPS)
     (level,) = released(
@@ -147,7 +147,7 @@ def _constant(rows: Integers, epsilon: Fraction, budget: LearningBudget, words: 
         f"{words}, the mean alone",
         budget,
     )
-    return Line(np.zeros(rows.shape[1] - 1), float(level[0]))
+    return LinearScore(np.zeros(rows.shape[1] - 1), float(level[0]))
 
 
 def _level(draw: Draw, rows: Integers, noise: LaplaceVector) -> Floats:
@@ -161,7 +161,7 @@ def _level(draw: Draw, rows: Integers, noise: LaplaceVector) -> Floats:
 
 def _by_direction(
     rows: Integers, shares: dict[str, Fraction], cube: CubeVector, budget: LearningBudget, words: str
-) -> Line:
+) -> LinearScore:
     width = rows.shape[1] - 1
     level = LaplaceVector(2 * STEPS / shares["level"], 2 * STEPS)
     places = places_noise(shares["places"], width)
@@ -179,7 +179,7 @@ def _by_direction(
         budget,
     )
     slopes = weights / spread
-    return Line(slopes, float(constant - slopes @ middle))
+    return LinearScore(slopes, float(constant - slopes @ middle))
 
 
 def _directed(
@@ -212,4 +212,4 @@ def _directed(
     return [steep * weights, np.array(start + rest - steep * mean), middle, spread]
 
 
-__all__ = ["Line", "fitted_line", "line_of", "solved", "told", "whole_line"]
+__all__ = ["LinearScore", "fitted_line", "line_of", "solved", "told", "whole_line"]

@@ -11,7 +11,7 @@ from discreet.accounting.loss import Loss
 from discreet.accounting.tally import RULES, Rule, Tally, admits, price
 from discreet.errors import InvalidParameter
 
-LONGEST: Final = 100_000
+MOST_FORESEEN_RELEASES: Final = 100_000
 """More releases are not looked at."""
 
 
@@ -49,8 +49,10 @@ def forecast(limit: Loss, past: Tally, epsilon: Fraction, releases: int) -> list
         zcdp 35 0.07653
         pld 42 0.08188
     """
-    if not 1 <= releases <= LONGEST:
-        raise InvalidParameter("The number of releases is out of range.", f"Write from 1 to {LONGEST:,}.")
+    if not 1 <= releases <= MOST_FORESEEN_RELEASES:
+        raise InvalidParameter(
+            "The number of releases is out of range.", f"Write from 1 to {MOST_FORESEEN_RELEASES:,}."
+        )
     found = []
     for rule in RULES if limit.delta else RULES[:1]:
         spent = _spent(rule, limit, past, epsilon, releases)

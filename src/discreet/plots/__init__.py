@@ -7,8 +7,9 @@ JSON without a browser or a network. `draw(name)` and `gallery(folder)` know all
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from discreet.imports import lazy_names
 
 if TYPE_CHECKING:
     from discreet.plots.budget import composition, one_plus_epsilon
@@ -21,28 +22,6 @@ if TYPE_CHECKING:
     from discreet.plots.releases import release
     from discreet.plots.render import save
     from discreet.plots.theme import SIZES, Size
-
-_WHERE = {
-    "FIGURES": "catalogue",
-    "Figure": "catalogue",
-    "SIZES": "theme",
-    "Size": "theme",
-    "composition": "budget",
-    "densities": "laplace",
-    "draw": "catalogue",
-    "errors": "precision",
-    "functions": "laplace",
-    "gallery": "page",
-    "heights": "height_curve",
-    "mean_release": "means",
-    "mean_releases": "means",
-    "memorylessness": "laplace",
-    "neighbours": "laplace",
-    "one_plus_epsilon": "budget",
-    "randomized_response": "precision",
-    "release": "releases",
-    "save": "render",
-}
 
 __all__ = [
     "FIGURES",
@@ -66,12 +45,16 @@ __all__ = [
     "save",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _WHERE:
-        return getattr(importlib.import_module(f"discreet.plots.{_WHERE[name]}"), name)
-    raise AttributeError(f"module 'discreet.plots' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+_NAMES = {
+    "catalogue": "FIGURES Figure draw",
+    "theme": "SIZES Size",
+    "budget": "composition one_plus_epsilon",
+    "laplace": "densities functions memorylessness neighbours",
+    "precision": "errors randomized_response",
+    "page": "gallery",
+    "height_curve": "heights",
+    "means": "mean_release mean_releases",
+    "releases": "release",
+    "render": "save",
+}
+__getattr__, __dir__ = lazy_names(__name__, _NAMES, __all__)

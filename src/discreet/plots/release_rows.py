@@ -16,7 +16,7 @@ from discreet.far import values as values_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_BARS, MOST_CELLS = 40, 10_000
+MOST_BARS, MOST_GRID_CELLS = 40, 10_000
 ALL, NONE = "all", "none"
 _TOTALS = re.compile(r"\b(ROLLUP|CUBE|GROUPING\s+SETS)\s*\(|\bWITH\s+(ROLLUP|CUBE)\b", re.IGNORECASE)
 
@@ -89,7 +89,7 @@ def kind_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
     """The kind of picture that fits the keys: a grid, points or bars."""
     if len(keys) == 2 and all(len({row[f"k {key}"] for row in rows}) > 2 for key in keys):
         cells = math.prod(len({row[f"k {key}"] for row in rows}) for key in keys)
-        return "grid" if cells <= MOST_CELLS else "bars"
+        return "grid" if cells <= MOST_GRID_CELLS else "bars"
     if len(keys) == 1 and len(rows) > 10:
         values = [row[f"k {keys[0]}"] for row in rows]
         if all(map(ordered, values)) and (len(rows) > MOST_BARS or steps(values)):

@@ -20,7 +20,7 @@ from discreet.release.guarantee import Guarantee, cannot_reprice
 if TYPE_CHECKING:
     from discreet.accounting.events import Event
 
-LONGEST = 4000
+LONGEST_DESCRIPTION = 4000
 """Characters of a description; the rest of a longer question is left out."""
 KNOWN = 64
 """How many notes of charges are kept, each by the note of the charge before: a session repeats few."""
@@ -331,8 +331,8 @@ def described(words: str, who: str = "") -> str:
         who: the name of the analyst; by default the user of this process.
     """
     line = " ".join(words.split())
-    if len(line) > LONGEST:
-        line = line[: LONGEST - 1] + "…"
+    if len(line) > LONGEST_DESCRIPTION:
+        line = line[: LONGEST_DESCRIPTION - 1] + "…"
     return f"{who or user()} asked: {line}"
 
 

@@ -87,7 +87,7 @@ def header(release: Shown) -> list[str]:
     return [name(one) + (f" ({means[one]})" if one in means else "") for one in release.columns]
 
 
-LONGEST = 1e16
+LEAST_WITH_EXPONENT = 1e16
 """Fractions from here up are written with an exponent: a double has no more digits than that."""
 
 
@@ -238,7 +238,7 @@ def _number(value: object, digits: int | None) -> str:
         return f"{value:,}"
     if not math.isfinite(value):
         return {math.inf: "∞", -math.inf: "-∞"}.get(value, "-")
-    if abs(value) >= LONGEST and isinstance(value, float):
+    if abs(value) >= LEAST_WITH_EXPONENT and isinstance(value, float):
         return f"{value:.6g}"
     if digits is None:
         return f"{value:,.6g}"

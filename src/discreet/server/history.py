@@ -16,7 +16,7 @@ from discreet.session.budget import DATA_SET, subject_of, version_of
 
 
 @dataclass(frozen=True)
-class Line:
+class HistoryEntry:
     """One charge.
 
     Attributes:
@@ -52,18 +52,18 @@ class History:
         self._ledger = ledger
         self._lock = threading.Lock()
         self._read = 0
-        self._lines: list[Line] = []
-        self._own: dict[str, dict[str, Line]] = {}
-        self._open: dict[int, Line] = {}
+        self._lines: list[HistoryEntry] = []
+        self._own: dict[str, dict[str, HistoryEntry]] = {}
+        self._open: dict[int, HistoryEntry] = {}
         self._settled: dict[str, tuple[dt.datetime, dt.datetime]] = {}
 
-    def newest(self, count: int) -> list[Line]:
+    def newest(self, count: int) -> list[HistoryEntry]:
         """The newest charges, the newest first."""
         with self._lock:
             self._catch_up()
             return self._lines[: -count - 1 : -1]
 
-    def recent(self, since: dt.datetime) -> list[Line]:
+    def recent(self, since: dt.datetime) -> list[HistoryEntry]:
         """The charges from some time on, and the data set's earlier ones that have no answer, in no order."""
         with self._lock:
             self._catch_up()
@@ -71,7 +71,7 @@ class History:
             held = (line for line in self._open.values() if line.whole and line.key not in self._settled)
             return late + [line for line in held if line.made < since]
 
-    def of(self, name: str) -> dict[str, Line]:
+    def of(self, name: str) -> dict[str, HistoryEntry]:
         """The first charge of an analyst for each answer, by its key."""
         with self._lock:
             self._catch_up()
@@ -112,7 +112,7 @@ class History:
         loss = entry.postings[0].loss
         whole = any(subject_of(line.account) == DATA_SET for line in entry.postings)
         version = version_of(entry.postings[0].account)
-        line = Line(
+        line = HistoryEntry(
             entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole, version
         )
         self._open[entry.number] = line

@@ -30,7 +30,7 @@ from discreet.server.records.asks import Asks, Began
 from discreet.server.records.counted import Counted
 from discreet.server.records.sent import Sent
 from discreet.server.records.state import State
-from discreet.session.analyst import AnalystSession, Look
+from discreet.session.analyst import AnalystSession, PlanSummary
 from discreet.session.workloads import Answers
 
 T = TypeVar("T")
@@ -344,7 +344,7 @@ def shown(terms: Terms) -> dict[str, str]:
     return said
 
 
-def see_size(look: Look) -> None:
+def see_size(look: PlanSummary) -> None:
     """Refuse an answer of very many groups or numbers, before it is charged.
 
     Raises:

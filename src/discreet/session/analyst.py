@@ -27,7 +27,7 @@ from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.priced import looked_at
 
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*", re.ASCII)
-LONGEST = 60
+LONGEST_NAME = 60
 """Characters of a name."""
 
 
@@ -41,7 +41,7 @@ def name_of(name: object) -> str:
         >>> name_of("ana.maria-2")
         'ana.maria-2'
     """
-    if not isinstance(name, str) or len(name) > LONGEST or not NAME.fullmatch(name):
+    if not isinstance(name, str) or len(name) > LONGEST_NAME or not NAME.fullmatch(name):
         raise InvalidParameter(
             "The name of an analyst is not 1 to 60 of a-z, 0-9 and single . _ or - between them, from a letter on.",
             "Choose one such as ana or ana.maria.",
@@ -79,7 +79,7 @@ class AnalystBudget(BudgetState):
         return f"{super().__repr__()}; of the data set {show(whole.left)} of {show(whole.epsilon)} left"
 
 
-class Look(NamedTuple):
+class PlanSummary(NamedTuple):
     """The plan of a question, in short.
 
     Attributes:
@@ -166,7 +166,7 @@ class AnalystSession(Session):
 
     @asked
     @read_price
-    def look(self, /, query: str, epsilon: Number | None = None, **options: Any) -> Look:
+    def look(self, /, query: str, epsilon: Number | None = None, **options: Any) -> PlanSummary:
         """The name, the size and the price of an answer, from the plan of its question; nothing is read or charged.
 
         Args:
@@ -179,16 +179,16 @@ class AnalystSession(Session):
             QueryRefused: as for `sql`.
         """
         if looked_at(query) is not None:
-            return Look("", 0, Loss(0))
+            return PlanSummary("", 0, Loss(0))
         question = Question.read(query, ONE if epsilon is None else epsilon, **options)
         plan = self._queries.planned(question)
         if not plan.releases:
-            return Look("", 0, Loss(0))
+            return PlanSummary("", 0, Loss(0))
         see_cost(epsilon, plan)
         groups = max(release.cells for release in plan.releases)
         versions = self.versions()
         key = self._queries.identity(plan, versions)
-        return Look(key, groups, Loss(plan.epsilon, plan.delta), _numbers(plan), versions)
+        return PlanSummary(key, groups, Loss(plan.epsilon, plan.delta), _numbers(plan), versions)
 
     def versions(self) -> tuple[str, ...]:
         """The present versions of the private tables; nothing of them is read."""
@@ -221,16 +221,16 @@ class AnalystSession(Session):
             see_ends(plan, self._queries.catalog.public, question.level)
 
     @asked
-    def look_at_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> Look:
+    def look_at_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> PlanSummary:
         """The same of several questions that are asked as one, as for `workload`."""
         from discreet.session.workloads import asked_together
 
         _, question, plan, each = asked_together(self._queries, queries, epsilon, **options)
         if not plan.releases:
-            return Look("", 0, Loss(0))
+            return PlanSummary("", 0, Loss(0))
         groups = sum(release.cells for release in plan.releases)
         numbers = sum(_numbers(one) for one in each)
-        return Look(self._queries.identity(plan), groups, question.loss(plan.delta > 0), numbers)
+        return PlanSummary(self._queries.identity(plan), groups, question.loss(plan.delta > 0), numbers)
 
     @asked
     @read_price

@@ -75,7 +75,8 @@ def notes_of(
         notes.append(f"how much that cut off, {told}")
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
-    notes += notes_of_people(plan)
+    by_class = any(release.people is not None for release in plan.releases)
+    notes += notes_of_people(plan) if by_class else []
     notes += _of_ranks(plan)
     notes += _of_groups(plan)
     notes += plan.shaping.notes(any(release.estimated is not None for release in plan.releases))
@@ -86,7 +87,8 @@ def notes_of(
         )
     elif without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
-    return (" and ".join(dict.fromkeys(units)) + guarantee_of_people(plan), *dict.fromkeys(notes))
+    classes = guarantee_of_people(plan) if by_class else ""
+    return (" and ".join(dict.fromkeys(units)) + classes, *dict.fromkeys(notes))
 
 
 def _of_found(plan: QueryPlan) -> Iterator[str]:

@@ -11,6 +11,7 @@ from discreet.rational import Number, show
 from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
 from discreet.session.memory import answering as memory
+from discreet.session.memory.dispatch import reused
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, preview_of
@@ -42,7 +43,7 @@ def preview(
         QueryRefused: the question is refused.
     """
     queries.rehearse(queries.planned(asked if within is None else asked.with_epsilon(ONE)))
-    used = memory.reused(reuse, within)
+    used = reused(reuse, within)
     if within is not None:
         epsilon, known = memory.least(queries, asked, within, group_rows, used)
     elif used:

@@ -122,7 +122,8 @@ class Queries:
             plan = make_plan(question.text, self.catalog, answering, question.limits, question.delta, question.split,
                              self._readings, intervals, self._gaussian, series)  # fmt: skip
             plan = self._diagnosed(plan.shaped(question.shaping), question.epsilon - answering)
-            return for_people(plan, self.catalog, self.engine.dialect)
+            same = self.catalog.personal is None
+            return plan if same else for_people(plan, self.catalog, self.engine.dialect)
 
         return self._see_drawn(question.epsilon, make, lambda plan: plan.whole)
 
@@ -335,7 +336,7 @@ class Queries:
         drawn = {one.plan.name: one for one in noisy}
         cut = tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
         measured, noisy = noisy, tables_of(plan, noisy)
-        own = shaped(plan, measured, noisy) if shown is None else shown
+        own = shaped(plan, measured, noisy) if plan.shaping and shown is None else shown
         plan = plan.with_releases([one.plan for one in noisy])  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together, own)
         said = compared_with(plan, noisy, self.catalog.public, confidence)

@@ -114,7 +114,7 @@ class Session(SuggestingSession, ExplainingSession):
             >>> session.sql("SELECT COUNT(*) AS n FROM data", epsilon=1).columns
             ['n']
         """
-        from discreet.session.memory.answering import answered
+        from discreet.session.memory.dispatch import answered
 
         question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,

@@ -52,7 +52,7 @@ class Estimate:
     total_error: float
 
 
-class Place(Protocol):
+class InputPosition(Protocol):
     """The place in an input: a feed, or `Lines`.
 
     Attributes:
@@ -183,7 +183,7 @@ class Stream:
         if self.spec.polled:
             raise StreamError("The table of this stream is polled.", "Use poll.")
 
-    def close(self, t: int, feed: Place | None = None) -> list[Estimate]:
+    def close(self, t: int, feed: InputPosition | None = None) -> list[Estimate]:
         """Close all periods up to t, keep that durably, and answer those that were open.
 
         Args:
@@ -196,7 +196,7 @@ class Stream:
         self._see_added()
         return self._close(t, feed)
 
-    def _close(self, t: int, feed: Place | None = None) -> list[Estimate]:
+    def _close(self, t: int, feed: InputPosition | None = None) -> list[Estimate]:
         before = self.progress.closed
         if t <= before:
             return []

@@ -33,6 +33,10 @@ def test_a_preview_is_free_and_says_all(tables: Path, run: Run) -> None:
     told = json.loads(run("query", "tables.sql", "-e", "0.1", "--preview", "--json").stdout)
     assert list(told) == ["all", "by county"]
     assert all(one["epsilon"] == one["cost"] == "0.1" for one in told.values())
+    assert run("preview", "tables.sql", "-e", "0.1").stdout == result.stdout
+    refused = run("preview", "tables.sql", "--within", "n=50")
+    assert refused.exit_code == 2
+    assert "for one statement; the text has several" in refused.stderr
     one = run("query", "SELECT COUNT(*) AS n FROM visits", "-e", "0.1", "--preview")
     assert "n  ±" in one.stdout
     assert "1 left of 1" in run("budget").stdout

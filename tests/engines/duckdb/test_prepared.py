@@ -86,11 +86,11 @@ def test_pieces_and_the_probe_leave_no_list_behind(engine: DuckDBEngine) -> None
 
 def test_large_lists_and_long_queries_are_not_kept(engine: DuckDBEngine) -> None:
     large = keys("a", *(f"w{at}" for at in range(side_tables.MOST_ROWS)))
-    long = f"{ASKED} /* {'x' * shape.LONGEST} */"
+    long = f"{ASKED} /* {'x' * shape.LONGEST_REMEMBERED_QUERY} */"
     for _ in range(3):
         assert counted(engine, large) == counted(engine, keys("a"))
         assert counted(engine, keys("a"), long) == counted(engine, keys("a"))
-    assert not any(len(text) > shape.LONGEST for text, *_ in engine._prepared._made)
+    assert not any(len(text) > shape.LONGEST_REMEMBERED_QUERY for text, *_ in engine._prepared._made)
 
 
 def test_few_plans_are_kept(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ import pytest
 from tests.servers import connect, load, postgres
 
 import discreet as dp
-from discreet.engines.postgres.line import Line
+from discreet.engines.postgres.line import ReopenedConnection
 from discreet.errors import DiscreetError, EngineError
 from discreet.ledger import Loss
 
@@ -52,7 +52,7 @@ def test_a_dropped_connection_is_opened_again(session: dp.Session) -> None:
 
 def test_one_that_stays_dropped_is_found(session: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault, which also shows that a connection that cannot be opened again costs nothing."""
-    monkeypatch.setattr(Line, "again", lambda self: not self.dropped)
+    monkeypatch.setattr(ReopenedConnection, "again", lambda self: not self.dropped)
     drop()
     for _ in range(2):
         with pytest.raises(EngineError) as caught:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import datetime as dt
 from fractions import Fraction
 
-from discreet.server.history import Line
+from discreet.server.history import HistoryEntry
 from discreet.server.pages.spending import spending
 from discreet.session.budget import BudgetState, account_of, version_of
 
 NOW = dt.datetime(2026, 3, 31, tzinfo=dt.UTC)
 
 
-def line(days: int, epsilon: str, key: str = "a", whole: bool = True, version: str = "2") -> Line:
-    return Line(1, NOW - dt.timedelta(days), "ana", "n", key, Fraction(epsilon), Fraction(0), whole, version)
+def line(days: int, epsilon: str, key: str = "a", whole: bool = True, version: str = "2") -> HistoryEntry:
+    return HistoryEntry(
+        1, NOW - dt.timedelta(days), "ana", "n", key, Fraction(epsilon), Fraction(0), whole, version
+    )
 
 
 def test_parts_pace_and_forecast() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Head
-from discreet.server.records.audit import Line, followed, next_line, start, verify_export
+from discreet.server.records.audit import AuditEntry, followed, next_line, start, verify_export
 from discreet.server.records.state import State
 from tests.server.conftest import OpenState
 from tests.servers import connect
@@ -84,11 +84,11 @@ def test_a_log_that_was_cut_with_its_head_is_found_by_a_noted_one(open_state: Op
 
 
 def test_a_chain_is_followed_from_an_export_alone() -> None:
-    head, lines = start("0f"), list[Line]()
+    head, lines = start("0f"), list[AuditEntry]()
     for at in range(3):
         lines.append(next_line(lines[-1].head if lines else head, at, "ana", "signed in", ""))
     exported: list[dict[str, Any]] = [vars(line) for line in lines]
-    assert list(followed(head, map(Line.of, exported)))[-1] == lines[-1].head
+    assert list(followed(head, map(AuditEntry.of, exported)))[-1] == lines[-1].head
     with pytest.raises(LedgerCorrupt, match="Line 2"):
         list(followed(head, [lines[0], lines[2]]))
     with pytest.raises(LedgerCorrupt, match="Line 1"):

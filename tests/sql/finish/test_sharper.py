@@ -12,7 +12,7 @@ import pytest
 from tests.inside import plan_of
 
 import discreet as dp
-from discreet.sql.finish import postprocess
+from discreet.sql.finish import postprocess, sharper
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.intervals.bands import banded
 from discreet.sql.lower.run import NoisyIntegers
@@ -111,6 +111,6 @@ def test_they_are_sharper_than_bands_that_hold_all_together(
 ) -> None:
     counts = 200 + np.arange(GROUPS) * 3
     _, low, high, _ = answered(session, sql, counts)
-    monkeypatch.setattr(postprocess, "sharper_ends", lambda *of: {})
+    monkeypatch.setattr(sharper, "sharper_ends", lambda *of: {})
     _, least, most, _ = answered(session, sql, counts)
     assert np.mean(high - low) < 0.95 * np.mean(most - least)

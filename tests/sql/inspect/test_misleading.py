@@ -62,7 +62,7 @@ def test_a_number_without_an_interval_says_so_beside_it(
     from discreet.sql.intervals.simulation import simulated as drawn
 
     monkeypatch.setattr(drawn, "draws_for", lambda *_: 1)
-    monkeypatch.setattr(banded, "MOST_CELLS", 0)
+    monkeypatch.setattr(banded, "MOST_BANDED_GROUPS", 0)
     release = session.sql("SELECT year, COUNT(*) / (1000.5 + SUM(age)) AS share FROM data GROUP BY year", 10)
     assert release.without == ("share",)
     assert all(line.endswith("± ?") for line in repr(release).split("\n")[2:12])

@@ -162,3 +162,14 @@ def test_what_a_refused_aggregate_proposes_is_answered(asked: str, instead: str)
         session.preview(f"SELECT {asked} AS v FROM data", 1)
     assert instead in refused.value.fix
     assert session.preview(f"SELECT {instead} AS v FROM data", 1).epsilon == 1
+
+
+@pytest.mark.parametrize("test", ["= ANY", "<> ALL"])
+@pytest.mark.parametrize("values", ["(1), (2)", "(1), (NULL)", "(NULL)"])
+def test_any_and_all_are_in_and_not_in_with_null_too(test: str, values: str) -> None:
+    listed = f"SELECT b FROM (VALUES {values}) AS p(b)"
+    sql = f"SELECT list(x {test} ({listed}) ORDER BY x) FROM (VALUES (1), (2), (NULL)) AS t(x)"
+    written = sqlglot.parse_one(sql, read="duckdb")
+    rewrites.quantified(written)
+    assert " IN (SELECT" in written.sql("duckdb")
+    assert duckdb.execute(sql).fetchall() == duckdb.execute(written.sql("duckdb")).fetchall()

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.streams.counting.units import LONGEST, digest_of, digests_at, digests_of
+from discreet.streams.counting.units import LONGEST_UNIT, digest_of, digests_at, digests_of
 
 KEY = bytes(range(32))
 
@@ -35,7 +35,7 @@ def test_units_and_keys_differ() -> None:
         "a",
         "a\0",
         "\0a",
-        *("x" * n for n in range(1, LONGEST + 6)),
+        *("x" * n for n in range(1, LONGEST_UNIT + 6)),
         *map(str, range(5000)),
     ]
     found = listed(digests_of(KEY, pa.array(near)))

@@ -7,11 +7,11 @@ import os
 import pytest
 
 from discreet.errors import StreamError
-from discreet.streams.feeds.place import Place, more
+from discreet.streams.feeds.place import FeedPosition, more
 
 
 def test_a_place_is_how_much_and_what() -> None:
-    one, other = Place(), Place()
+    one, other = FeedPosition(), FeedPosition()
     one.took(b"ab")
     other.took(b"a")
     other.took(memoryview(b"b"))

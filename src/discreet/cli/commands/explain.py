@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Place, QuestionOptions
+from discreet.cli.place import QuestionOptions, SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.statements import see_one
@@ -18,7 +18,7 @@ from discreet.cli.statements import see_one
 @grouped
 def command(
     asked: QuestionOptions,
-    place: Place,
+    place: SourceOptions,
     remote: Remote,
     epsilon: Annotated[
         str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")

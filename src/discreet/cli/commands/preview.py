@@ -8,16 +8,16 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Answered, Place
+from discreet.cli.place import Answered, SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
-from discreet.cli.statements import see_one
+from discreet.cli.workloads.asking import preview as workload
 
 
 @grouped
 def command(
     asked: Answered,
-    place: Place,
+    place: SourceOptions,
     remote: Remote,
     epsilon: Annotated[
         str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
@@ -31,7 +31,8 @@ def command(
 ) -> None:
     """Give the cost of a question and the errors of its answer.
 
-    It is free: it looks at the question and the policy, not at the data.
+    It is free: it looks at the question and the policy, not at the data. A text of several statements is one workload,
+    whose cost is that of all of them together.
 
     \b
     Examples:
@@ -39,13 +40,19 @@ def command(
       discreet preview "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --within n=50
       discreet preview --server https://stats.example.org "SELECT COUNT(*) AS n FROM visits" --epsilon 0.1
     """  # noqa: D301
+    from discreet.dbapi.named_statements import statements
     from discreet.release.documents import dump
     from discreet.release.exactly import exact
 
     if (epsilon is None) == (not within):
         raise opt.Usage("give either --epsilon 0.1 or --within n=50")
     text = asked.text()
-    see_one(text)
+    named = statements(text)
+    if len(named) > 1:
+        if within or reuse is not None:
+            raise opt.Usage("--within, --reuse and --fresh are for one statement; the text has several")
+        workload(named, epsilon, asked, place, remote, {}, as_json)
+        return
     errors, there = opt.errors_of(within), remote.open(place)
     if reuse is not None and there is not None:
         raise opt.Usage("--reuse and --fresh are for data here, not for a server")

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Answered, Place
+from discreet.cli.place import Answered, SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.terminal.signals import stoppable
@@ -29,7 +29,7 @@ T = TypeVar("T")
 @grouped
 def command(
     asked: Answered,
-    place: Place,
+    place: SourceOptions,
     sink: Sink,
     remote: Remote,
     epsilon: Annotated[
@@ -135,7 +135,7 @@ def _ask_server(
     epsilon: str | None,
     price: dict[str, Any],
     asked: Answered,
-    place: Place,
+    place: SourceOptions,
     sink: Sink,
     mock: bool,
 ) -> None:
@@ -197,7 +197,7 @@ def _ask(
     epsilon: str | None,
     price: dict[str, Any],
     asked: Answered,
-    place: Place,
+    place: SourceOptions,
     sink: Sink,
     progress: Progress,
 ) -> Release | Written:

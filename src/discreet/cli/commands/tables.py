@@ -8,14 +8,14 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Place
+from discreet.cli.place import SourceOptions
 from discreet.cli.remote import Remote
 from discreet.quoting import quote
 
 
 @grouped
 def command(
-    place: Place,
+    place: SourceOptions,
     remote: Remote,
     name: Annotated[
         str | None,

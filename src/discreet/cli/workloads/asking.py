@@ -11,7 +11,7 @@ import typer
 
 from discreet import escaping
 from discreet.cli import options as opt
-from discreet.cli.place import Answered, Place
+from discreet.cli.place import Answered, SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.terminal.signals import stoppable
@@ -24,7 +24,7 @@ FILE_NAME = re.compile(r"[^\w-]+")
 """The characters that do not stand in the name of a file."""
 
 
-def keywords_of(asked: Answered, place: Place) -> dict[str, Any]:
+def keywords_of(asked: Answered, place: SourceOptions) -> dict[str, Any]:
     """The keyword arguments of `Session.workload`."""
     keywords = asked.keywords(place)
     if keywords.pop("split") or keywords.pop("simultaneous"):
@@ -36,7 +36,7 @@ def preview(
     named: Mapping[str, str],
     epsilon: str | None,
     asked: Answered,
-    place: Place,
+    place: SourceOptions,
     remote: Remote,
     more: Mapping[str, Any],
     as_json: bool,
@@ -63,7 +63,13 @@ def preview(
 
 
 def workload(
-    named: dict[str, str], epsilon: str, asked: Answered, place: Place, sink: Sink, remote: Remote, mock: bool
+    named: dict[str, str],
+    epsilon: str,
+    asked: Answered,
+    place: SourceOptions,
+    sink: Sink,
+    remote: Remote,
+    mock: bool,
 ) -> None:
     """Answer several statements as one workload: print it, or write its files."""
     from discreet.cli import output as out

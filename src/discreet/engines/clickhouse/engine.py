@@ -19,7 +19,7 @@ import numpy as np
 from discreet import arrow
 from discreet.engines.capabilities import Spelling
 from discreet.engines.clickhouse.capabilities import CAPABILITIES
-from discreet.engines.clickhouse.line import Line, dial
+from discreet.engines.clickhouse.line import ClickHouseConnection, dial
 from discreet.engines.clickhouse.lists import listed
 from discreet.engines.clickhouse.settings import CLAUSE
 from discreet.engines.clickhouse.tables import Table, find, literal
@@ -41,7 +41,7 @@ class ClickHouseEngine:
     spelling: Spelling = CAPABILITIES.spelling
     lacks: frozenset[str] = CAPABILITIES.lacks
 
-    def __init__(self, line: Line, tables: Mapping[str, Table]) -> None:
+    def __init__(self, line: ClickHouseConnection, tables: Mapping[str, Table]) -> None:
         self._line: Final = line
         self._tables: Final = dict(tables)
         self._lock: Final = threading.Lock()
@@ -214,14 +214,14 @@ def _base(source: object) -> object:
     return source.partition("#")[0] if isinstance(source, str) else id(source)
 
 
-def _surely(line: Line, sql: str) -> pa.Table:
+def _surely(line: ClickHouseConnection, sql: str) -> pa.Table:
     result = _quietly(line, sql)
     if result is None:
         raise failed()
     return result
 
 
-def _quietly(line: Line, sql: str) -> pa.Table | None:
+def _quietly(line: ClickHouseConnection, sql: str) -> pa.Table | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another."""
     try:
         return line.ask(sql + CLAUSE)

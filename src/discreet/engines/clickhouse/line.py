@@ -17,7 +17,7 @@ WHOLE = {"wait_end_of_query": "1"}
 """The server answers once the result is whole, so that a failure is never taken for a short result."""
 
 
-class Line(Protocol):
+class ClickHouseConnection(Protocol):
     """A way to one ClickHouse.
 
     Attributes:
@@ -92,7 +92,7 @@ class Embedded:
             self._session.close()
 
 
-def dial(source: object) -> Line:
+def dial(source: object) -> ClickHouseConnection:
     """The way to a source.
 
     Raises:
@@ -108,7 +108,7 @@ def _package(source: object) -> str:
     return type(source).__module__.partition(".")[0]
 
 
-def _server(url: str) -> Line:
+def _server(url: str) -> ClickHouseConnection:
     try:
         import clickhouse_connect
     except ImportError:
@@ -127,7 +127,7 @@ def _server(url: str) -> Line:
     return Server(client, True)
 
 
-def _embedded(path: str) -> Line:
+def _embedded(path: str) -> ClickHouseConnection:
     try:
         from chdb import session
     except ImportError:

@@ -15,7 +15,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from discreet.engines.duckdb.shape import LONGEST, Literals, literals_of, with_parameters
+from discreet.engines.duckdb.shape import LONGEST_REMEMBERED_QUERY, Literals, literals_of, with_parameters
 
 if TYPE_CHECKING:
     import duckdb
@@ -84,7 +84,7 @@ class Prepared:
             sql: the query.
             changes: how often a table beside a query was registered or let go, `SideTables.changes`.
         """
-        if not self._usable or len(sql) > LONGEST:
+        if not self._usable or len(sql) > LONGEST_REMEMBERED_QUERY:
             return None
         if changes != self._changes:
             self._drop()

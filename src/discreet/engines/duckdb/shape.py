@@ -27,7 +27,7 @@ Each way begins with a letter or a quotation mark of its own, so that all other 
 """
 _COMPARED: Final = (" = ", " <> ", " < ", " <= ", " > ", " >= ")
 """Behind one of these a text is a value and nothing else, not a pattern, a format or a part of a date."""
-LONGEST: Final = 20_000
+LONGEST_REMEMBERED_QUERY: Final = 20_000
 """Characters of a query of which the literals are remembered."""
 
 
@@ -57,7 +57,7 @@ def literals_of(sql: str) -> Literals:
         >>> literals_of("SELECT v = 'a', starts_with(v, 'b')").values
         ("'a'",)
     """
-    return _taken_apart(sql) if len(sql) <= LONGEST else _taken_apart.__wrapped__(sql)
+    return _taken_apart(sql) if len(sql) <= LONGEST_REMEMBERED_QUERY else _taken_apart.__wrapped__(sql)
 
 
 @lru_cache(256)

@@ -19,7 +19,7 @@ from discreet.engines.duckdb.connection import connect, for_few_rows, seal
 from discreet.engines.duckdb.kept_rows import KeptRows, State
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.queries import run_quietly
-from discreet.engines.duckdb.shape import LONGEST, literals_of
+from discreet.engines.duckdb.shape import LONGEST_REMEMBERED_QUERY, literals_of
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.views import columns_of
@@ -164,7 +164,7 @@ class Small:
 
     def _worth(self, sql: str, tables: Mapping[str, pa.Table]) -> bool:
         """Whether a query is one that takes long to plan, and was asked before, maybe with other literals."""
-        if len(sql) > LONGEST or (len(sql) < SHORT and not tables):
+        if len(sql) > LONGEST_REMEMBERED_QUERY or (len(sql) < SHORT and not tables):
             return False
         pieces = literals_of(sql).pieces
         if pieces in self._asked:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.engines.capabilities import Spelling
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_clash
 from discreet.engines.postgres.capabilities import CAPABILITIES
-from discreet.engines.postgres.line import Line
+from discreet.engines.postgres.line import ReopenedConnection
 from discreet.engines.postgres.queries import Run, in_pieces, run_quietly, run_together
 from discreet.engines.postgres.tables import Table, base, connect, find, fragment
 from discreet.engines.postgres.values import (
@@ -52,7 +52,7 @@ class PostgresEngine:
     def __init__(
         self, connection: psycopg.Connection[Any], tables: Mapping[str, Table], url: str | None
     ) -> None:
-        self._line: Final = Line(connection, url)
+        self._line: Final = ReopenedConnection(connection, url)
         self._tables: Final = dict(tables)
         self._lock: Final = threading.Lock()
         self._closed = False

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import psycopg
 
 
-class Line:
+class ReopenedConnection:
     """A connection that is opened again, where discreet opened it; one that was passed is left alone.
 
     Attributes:

@@ -23,8 +23,22 @@ _SETTINGS = {
     # By default a row from a worker is thought to cost as much as ten scanned, and no worker would sort rows of units.
     "parallel_tuple_cost": "0.03",
 }  # fmt: skip
+# A row is clamped, put on a grid and summed for about half as long again as a plain GROUP BY takes, and by default a
+# scan of 100 MB gets three workers of which two may start. Who has set another number keeps it.
+_WORKERS = {"max_parallel_workers_per_gather": ("2", "4"), "min_parallel_table_scan_size": ("8MB", "2MB")}
+
+
+def _unless_set(name: str, usual: str, ours: str) -> str:
+    """SQL of our value of a setting where the server has its usual one, else of the server's."""
+    found = f"pg_catalog.current_setting({literal(name)})"
+    return f"CASE WHEN {found} OPERATOR(pg_catalog.=) {literal(usual)} THEN {literal(ours)} ELSE {found} END"
+
+
+_VALUES = {name: literal(value) for name, value in _SETTINGS.items()} | {
+    name: _unless_set(name, *values) for name, values in _WORKERS.items()
+}
 _SET = "SELECT " + ", ".join(
-    f"pg_catalog.set_config({literal(name)}, {literal(value)}, true)" for name, value in _SETTINGS.items()
+    f"pg_catalog.set_config({literal(name)}, {value}, true)" for name, value in _VALUES.items()
 )
 _READ_ONLY = "SET TRANSACTION READ ONLY"
 _TOGETHER = "SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY"

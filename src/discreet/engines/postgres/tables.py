@@ -182,7 +182,8 @@ def _ask(connection: psycopg.Connection[Any], sql: str, values: dict[str, Any]) 
         with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
             connection.execute(IN_UTF8)  # by a cursor of its own: one remembers how it read its first answer
             cursor.execute("SET TRANSACTION READ ONLY")
-            cursor.execute("SET LOCAL search_path = pg_catalog")
+            # Unless it is named, the schema of temporary tables comes first, and one of them may be called pg_class.
+            cursor.execute("SET LOCAL search_path = pg_catalog, pg_temp")
             return cursor.execute(sql, values).fetchall()
     except Exception:
         return None

@@ -17,7 +17,7 @@ from discreet.learning.intervals import coefficient_intervals, units_of
 from discreet.learning.models.logit import logit_line
 from discreet.learning.models.releasing import budget_of, features_of, places_of, see_target, wide
 from discreet.learning.robust import median_line, robust_for
-from discreet.learning.scores import Line, fitted_line, line_of, whole_line
+from discreet.learning.scores import LinearScore, fitted_line, line_of, whole_line
 from discreet.learning.statistics import Bounds, Floats, Integers, read_bounds, scaled
 from discreet.learning.whole import Whole
 from discreet.mechanisms.parameters import read_count
@@ -86,7 +86,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
         if self._by_medians(*features.shape):
             budget = budget_of(self.budget, self.epsilon)
             slope, intercept = median_line(rows, epsilon_of(self.epsilon), budget, words)
-            return self._take(Line(np.array([slope]), intercept))
+            return self._take(LinearScore(np.array([slope]), intercept))
         return self._take(_line(rows, self, words, self.whole, units_of(self._box)))
 
     def see_parameters(self) -> None:
@@ -120,7 +120,7 @@ class LinearRegression(RegressorMixin, BaseEstimator):  # type: ignore[misc]  # 
     def _from_whole(self, found: Whole) -> Self:
         return self._take(whole_line(found, _ridge(self)))
 
-    def _take(self, line: Line) -> Self:
+    def _take(self, line: LinearScore) -> Self:
         self._line = line
         half = (self._box[:, 1] - self._box[:, 0]) / 2
         middle = self._box.mean(axis=1)
@@ -220,7 +220,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _from_moments(self, moments: Centred) -> Self:
         return self._take(line_of(moments, _ridge(self)))
 
-    def _take(self, line: Line) -> Self:
+    def _take(self, line: LinearScore) -> Self:
         ends = read_bounds(self.bounds_)
         half, middle = (ends[:, 1] - ends[:, 0]) / 2, ends.mean(axis=1)
         self.classes_ = np.array(self.classes)
@@ -348,7 +348,7 @@ def _ridge(learner: Any) -> float:
 
 def _line(
     rows: Integers, learner: Any, words: str, whole: bool | None = False, to_units: Floats | None = None
-) -> Line:
+) -> LinearScore:
     """The line that foretells the last column by the others."""
     budget = budget_of(learner.budget, learner.epsilon)
     return fitted_line(rows, epsilon_of(learner.epsilon), budget, words, _ridge(learner), whole, to_units)

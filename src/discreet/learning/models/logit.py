@@ -19,7 +19,7 @@ import numpy as np
 from discreet.learning.budget import LearningBudget
 from discreet.learning.centred import Centred, measuring
 from discreet.learning.models.releasing import released
-from discreet.learning.scores import RIDGE, Line, fitted_line, line_of, solved
+from discreet.learning.scores import RIDGE, LinearScore, fitted_line, line_of, solved
 from discreet.learning.statistics import STEPS, Floats, Integers
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.release.draw import Draw, Use
@@ -37,7 +37,7 @@ def steps_for(epsilon: float, rows: int, features: int) -> bool:
 
 def logit_line(
     rows: Integers, epsilon: Fraction, budget: LearningBudget, words: str, ridge: float = 0.0
-) -> Line:
+) -> LinearScore:
     """The line through labels of -1 and 1, half of the score, of rows on the grid (n, d + 1), the label last.
 
     Raises:
@@ -68,7 +68,7 @@ def logit_line(
     return stepped(line_of(moments, ridge), moments, gradient / STEPS, len(rows), ridge)
 
 
-def stepped(line: Line, found: Centred, gradient: Floats, people: int, ridge: float) -> Line:
+def stepped(line: LinearScore, found: Centred, gradient: Floats, people: int, ridge: float) -> LinearScore:
     """Newton's step from a line, by released numbers alone."""
     width = len(gradient) - 1
     middle, spread = found.middle[:-1], found.spread[:-1]
@@ -79,7 +79,7 @@ def stepped(line: Line, found: Centred, gradient: Floats, people: int, ridge: fl
     longer = people / max(float(found.matrix[0, 0]), 1.0)  # rows were shortened
     move = solved(inside * longer / 4, turn @ gradient, max(loud * longer / 4, 1e-9))
     both = np.append(line.intercept, line.weights) + (turn.T @ move) / 2
-    return Line(both[1:], float(both[0]))
+    return LinearScore(both[1:], float(both[0]))
 
 
 __all__ = ["logit_line", "steps_for"]

@@ -26,7 +26,7 @@ class Unknown(Exception):
 
 
 @dataclass(frozen=True)
-class Look:
+class LedgerSnapshot:
     """The end of the ledger at one moment; it is `Rows` for those who read little.
 
     Attributes:
@@ -117,7 +117,7 @@ class Committed:
 
     def __init__(self, head: str) -> None:
         self._head = head
-        self._look: Look | None = None
+        self._look: LedgerSnapshot | None = None
         self._entries: list[Entry] = []  # it only grows, so that a look may share it
         self._posted: dict[str, Entry] = {}
         self._noted = 0  # the entry that the head file named last when this process had its lock
@@ -152,7 +152,7 @@ class Committed:
             entries.extend(new)
         posted = {line.account: entry for entry in new for line in entry.postings}
         self._entries, self._posted = entries, {**self._posted, **posted} if posted else self._posted
-        self._look = Look(book, entries[0].number, entries, self._posted)
+        self._look = LedgerSnapshot(book, entries[0].number, entries, self._posted)
 
     def start_anew(self) -> None:
         """Know no entries any more, as there are too many new ones."""
@@ -164,11 +164,11 @@ class Committed:
         self._noted = 0
 
     @property
-    def known(self) -> Look | None:
+    def known(self) -> LedgerSnapshot | None:
         """The last look, for those who have read the ledger to its end since they began."""
         return self._look
 
-    def now(self) -> Look | None:
+    def now(self) -> LedgerSnapshot | None:
         """A look at the ledger; None where another process may have written since, or put an old copy back."""
         look, noted = self._look, self._noted
         if look is None:

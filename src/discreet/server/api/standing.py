@@ -18,10 +18,10 @@ from discreet.session.analyst import AnalystSession, account_name
 from discreet.session.budget import DATA_SET, account_of
 
 router = APIRouter(prefix="/api/v1", tags=["for analysts"])
-LONGEST = 1_000
+MOST_LOOKED_AHEAD = 1_000
 """Releases that are looked ahead at most: each is priced under the accountant of the policy."""
 Price = Annotated[str, Query(max_length=100, description="The epsilon of each release, such as 0.1.")]
-Ahead = Annotated[int, Query(ge=1, le=LONGEST, description="How many releases are wanted.")]
+Ahead = Annotated[int, Query(ge=1, le=MOST_LOOKED_AHEAD, description="How many releases are wanted.")]
 
 
 @router.get(

@@ -14,7 +14,7 @@ from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.api.analyst import Here
 from discreet.server.bodies import NewAccount, NewBudget, NewPerson, NewToken
-from discreet.server.oidc.identities import LONGEST
+from discreet.server.oidc.identities import LONGEST_IDENTITY
 from discreet.server.people import Caller
 from discreet.server.service import Service
 
@@ -100,7 +100,7 @@ async def link(body: NewAccount, caller: Manager, service: Here) -> dict[str, An
 
 @router.delete("/accounts", summary="Unlink an account; whoever is signed in with it is signed out")
 async def unlink(
-    account: Annotated[str, Query(max_length=LONGEST)], caller: Manager, service: Here
+    account: Annotated[str, Query(max_length=LONGEST_IDENTITY)], caller: Manager, service: Here
 ) -> dict[str, Any]:
     """The person, their budgets and tokens stay."""
     _see_provider(service)

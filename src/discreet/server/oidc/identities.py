@@ -15,7 +15,7 @@ from discreet.server.tokens import new_token
 
 BY_PROVIDER = "oidc-"
 """Begins the name of a token that a sign-in through the provider made: its text is known to nobody."""
-LONGEST = 200
+LONGEST_IDENTITY = 200
 
 
 class Identities:
@@ -40,11 +40,11 @@ class Identities:
         if (
             not value.isascii()
             or not value.isprintable()
-            or not 1 <= len(value) <= LONGEST
+            or not 1 <= len(value) <= LONGEST_IDENTITY
             or value != value.strip()
         ):
             raise InvalidParameter(
-                f"The account is not 1 to {LONGEST} printable characters of ASCII.",
+                f"The account is not 1 to {LONGEST_IDENTITY} printable characters of ASCII.",
                 "Write it exactly as the provider does; with other letters, link the claim sub instead.",
             )
         self._people.role(name)
@@ -88,7 +88,9 @@ class Identities:
         with self._state.writing():
             name = self._named(value) if value.isascii() and value.isprintable() else None
             if name is None:
-                self._state.note("the provider", "sign-in refused", f"{value[:LONGEST]!a} is not linked")
+                self._state.note(
+                    "the provider", "sign-in refused", f"{value[:LONGEST_IDENTITY]!a} is not linked"
+                )
                 return None
             return self._people.sign_in(self._token(name))
 

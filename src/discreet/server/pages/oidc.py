@@ -21,7 +21,7 @@ router = APIRouter(include_in_schema=False)
 BACK = "/sign-in/provider/back"
 MINUTES = 10
 """How long a sign-in may take at the provider."""
-LONGEST = 4096
+LONGEST_PARAMETER = 4096
 """Characters of a parameter."""
 
 
@@ -48,7 +48,7 @@ async def back(request: Request) -> Response:
     came = dict(request.query_params)
     try:
         _see_rate(request, service)
-        if not attempt.secret or any(len(value) > LONGEST for value in came.values()):
+        if not attempt.secret or any(len(value) > LONGEST_PARAMETER for value in came.values()):
             raise SignInRefused("it began in another browser, or too long ago")
         if len(came) < len(request.query_params.multi_items()):
             raise SignInRefused("a parameter stands twice")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from discreet.server.history import Line
+from discreet.server.history import HistoryEntry
 from discreet.session.budget import BudgetState
 
 WINDOW = 30
@@ -41,7 +41,7 @@ class Spending:
 def spending(
     budget: BudgetState,
     version: str,
-    lines: Sequence[Line],
+    lines: Sequence[HistoryEntry],
     answered: Callable[[str], bool],
     now: dt.datetime,
 ) -> Spending:

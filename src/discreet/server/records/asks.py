@@ -11,7 +11,7 @@ from discreet.server.desk import slot_after
 from discreet.server.history import History
 from discreet.server.problems import not_there
 from discreet.server.records.state import Row, State
-from discreet.session.analyst import Look
+from discreet.session.analyst import PlanSummary
 
 
 class Began:
@@ -28,10 +28,10 @@ class Began:
         self.dataset = dataset
         self.came = came
         self.key = ""
-        self.look: Look | None = None
+        self.look: PlanSummary | None = None
         self.price: Loss | None = None
 
-    def see(self, look: Look, known: bool) -> None:
+    def see(self, look: PlanSummary, known: bool) -> None:
         """Note the plan of the question, and whether its answer is known."""
         self.look = look
         self.key = "" if known else look.key

@@ -16,7 +16,7 @@ FIELDS = ("number", "made", "who", "action", "about", "previous", "hash")
 
 
 @dataclass(frozen=True)
-class Line:
+class AuditEntry:
     """One thing that somebody did.
 
     Attributes:
@@ -38,7 +38,7 @@ class Line:
     hash: str
 
     @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Line:
+    def of(cls, row: Mapping[str, Any]) -> AuditEntry:
         """A line from a row of the table, or from its export."""
         return cls(*(row[name] for name in FIELDS))
 
@@ -53,13 +53,13 @@ def start(identity: str) -> Head:
     return Head(0, hash_of("discreet audit log", identity))
 
 
-def next_line(head: Head, made: int, who: str, action: str, about: str) -> Line:
+def next_line(head: Head, made: int, who: str, action: str, about: str) -> AuditEntry:
     """The line that follows a head, sealed."""
     fields = (head.number + 1, made, who, action, about, head.hash)
-    return Line(*fields, hash_of(*map(str, fields)))
+    return AuditEntry(*fields, hash_of(*map(str, fields)))
 
 
-def followed(head: Head, lines: Iterable[Line], noted: Head | None = None) -> Iterator[Head]:
+def followed(head: Head, lines: Iterable[AuditEntry], noted: Head | None = None) -> Iterator[Head]:
     """See that each line is sealed and follows from the one before it.
 
     Args:
@@ -95,7 +95,7 @@ def verify_export(lines: Iterable[str], noted: Head | None = None) -> Head:
     try:
         first, *rest = [json.loads(line) for line in lines]
         head, (number, digest) = start(first["identity"]), first["head"]
-        read = [Line.of(one) for one in rest]
+        read = [AuditEntry.of(one) for one in rest]
     except (ValueError, KeyError, TypeError):
         first = None
     if first is None:

@@ -19,7 +19,7 @@ from typing import Any, Protocol, TypeVar
 from discreet.ledger import Head
 from discreet.ledger.group_commit import Group, QueuedWork
 from discreet.ledger.postgres.address import is_address, read_address
-from discreet.server.records.audit import Line, broken, followed, next_line, start
+from discreet.server.records.audit import AuditEntry, broken, followed, next_line, start
 from discreet.server.records.changes import Changes
 
 Row = Mapping[str, Any]
@@ -176,7 +176,7 @@ class State:
         (row,) = self.all("SELECT number, hash FROM head")
         return Head(row["number"], row["hash"])
 
-    def audit(self, limit: int, before: int | None = None) -> list[Line]:
+    def audit(self, limit: int, before: int | None = None) -> list[AuditEntry]:
         """The newest lines of the audit log, the newest first.
 
         Args:
@@ -187,12 +187,12 @@ class State:
             "SELECT * FROM audit WHERE number < ? ORDER BY number DESC LIMIT ?",
             (before if before is not None else 1 << 62, limit),
         )
-        return [Line.of(row) for row in rows]
+        return [AuditEntry.of(row) for row in rows]
 
-    def audit_after(self, number: int) -> list[Line]:
+    def audit_after(self, number: int) -> list[AuditEntry]:
         """Up to `PAGE` lines of the audit log above a number, in order."""
         rows = self.all("SELECT * FROM audit WHERE number > ? ORDER BY number LIMIT ?", (number, PAGE))
-        return [Line.of(row) for row in rows]
+        return [AuditEntry.of(row) for row in rows]
 
     def verify(self, noted: Head | None = None) -> Head:
         """Compute every hash of the audit log again, and return its head.

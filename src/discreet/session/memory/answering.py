@@ -15,14 +15,14 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import DiscreetError
 from discreet.escaping import name as one_line
 from discreet.rational import Number
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import CHOSEN
-from discreet.session.parameters import GROUP_ROWS, see_cost
+from discreet.session.parameters import GROUP_ROWS
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.finish.estimates import Estimate, Source
@@ -201,51 +201,24 @@ def as_exact(queries: Queries, question: Question) -> tuple[Fraction, RecalledQu
     return asked.epsilon, found
 
 
-def reused(reuse: bool | None, within: object) -> bool:
-    """Whether a question is made of earlier answers: by default where it names an error, and not an epsilon.
-
-    Who names an epsilon buys noise that is independent of all that was seen before. So the interval holds also where
-    the question was chosen because of an earlier answer, which that of a reused answer does not promise.
-    """
-    return within is not None if reuse is None else reuse
-
-
-def answered(
+def within_error(
     queries: Queries,
     question: Question,
-    epsilon: Number | None,
-    within: Mapping[str, Number] | None,
-    reuse: bool | None,
+    plan: QueryPlan,
+    within: Mapping[str, Number],
+    used: bool,
     say: Callable[[str], None],
 ) -> Release:
-    """Answer a question, for less or for nothing where earlier answers tell of it.
+    """Answer a question for the least epsilon that reaches an error, beside earlier answers where they are used."""
+    queries.rehearse(plan)
+    cost, known = least(queries, question, within, GROUP_ROWS, used)
+    warned = _foreseen(queries, question, within)
+    found = _answer(queries, question, cost, known, say)
+    return replace(found, warnings=(*found.warnings, *warned))
 
-    Args:
-        queries: the producer.
-        question: the question.
-        epsilon: for which it was asked; None without one.
-        within: the largest error allowed by column, for the least epsilon that reaches it; None for epsilon.
-        reuse: whether it is made of earlier answers, as for `Session.sql`.
-        say: takes words on the progress.
 
-    Raises:
-        InvalidParameter: both or neither of epsilon and within are given, or no epsilon will do.
-    """
-    plan = queries.planned(question)
-    if within is None:
-        see_cost(epsilon, plan)
-    elif epsilon is not None:
-        raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
-    if not plan.releases:
-        return queries.answer(question, plan, say)
-    if within is not None:
-        queries.rehearse(plan)
-        cost, known = least(queries, question, within, GROUP_ROWS, reused(reuse, within))
-        warned = _foreseen(queries, question, within)
-        found = _answer(queries, question, cost, known, say)
-        return replace(found, warnings=(*found.warnings, *warned))
-    if not reuse or queries.ledger.number_of(queries.identity(plan)) is not None:
-        return queries.answer(question, plan, say)
+def exactly_as(queries: Queries, question: Question, say: Callable[[str], None]) -> Release:
+    """Answer a question as exactly as its epsilon alone would, for less where earlier answers tell of it."""
     return _answer(queries, question, *as_exact(queries, question), say)
 
 

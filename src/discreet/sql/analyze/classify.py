@@ -115,11 +115,12 @@ class Classifier:
     def query(self, node: exp.Expr, outer: Env) -> Scope:
         """The scope of a query."""
         if isinstance(node, exp.Select):
-            sizes = asked_sizes(node)
+            sizes = asked_sizes(node) if node.args.get("group") is None else None
             counted = None if sizes is None else sizes.counted(self.alone(sizes.groups, outer))
             select = node if counted is None else counted
             _replaced(node, select)
-            node = _replaced(select, expand(merged(select, self, outer), self.text))
+            whole = merged(select, self, outer) if select.is_star else select
+            node = _replaced(select, expand(whole, self.text))
         tables = self._tables(node, outer)
         env = {**outer, **self._named(tables)} if tables else outer
         if isinstance(node, exp.Pivot):
@@ -298,7 +299,9 @@ class Classifier:
             join.set("this", as_unnest(join.this))
         scopes = [self.source(holder.this, env) for holder in holders]
         if any(isinstance(scope, PrivateScope) for scope in scopes):
-            items = in_from(node, next(self.public_numbers), self.refuse)
+            number = next(self.public_numbers)
+            unnested = node.find(exp.Explode) is not None
+            items = in_from(node, number, self.refuse) if unnested else None
             if items is not None:
                 node.append("joins", items)
                 holders.append(items)

@@ -14,7 +14,7 @@ from discreet.errors import PostProcessingError
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
-from discreet.sql.analyze.subqueries.public_exists import membership
+from discreet.sql.analyze.subqueries.public_exists import membership, see_alone
 from discreet.sql.syntax.nodes import any_of, with_queries
 from discreet.sql.syntax.weeks import count_mondays
 
@@ -25,7 +25,7 @@ MOST_VALUES = 10_000
 """The most values that a public sub-query of IN may have."""
 MOST_FOR_STRANGERS = 200_000
 """The most values of a public part that the statement itself makes: each takes some hundred bytes of the service."""
-LONGEST = 1 << 20
+LONGEST_PUBLIC_VALUE = 1 << 20
 """Bytes of the value of a public sub-query."""
 
 
@@ -138,7 +138,7 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
                     inner, "This sub-query is not a single value.", "Add LIMIT 1, or aggregate."
                 )
             _see_dates(inner, table, around)
-            if values_of(table) > MOST_VALUES or table.nbytes > LONGEST:
+            if values_of(table) > MOST_VALUES or table.nbytes > LONGEST_PUBLIC_VALUE:
                 raise around.refuse(
                     inner, "This sub-query is a very large value.", "Make it a number or a text."
                 )
@@ -147,6 +147,7 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
 
 def _listed(node: exp.In, around: Scopes, env: Env) -> pa.Table:
     """The rows of the sub-query of IN, each once."""
+    see_alone(node.args["query"], around, env)
     table = _rows(node.args["query"], around, env)
     _see_dates(node, table, around)
     left = node.this.unnest()

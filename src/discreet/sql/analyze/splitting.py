@@ -5,6 +5,7 @@ The tree of scopes says which they are. The rest of the statement is ordinary SQ
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
@@ -36,6 +37,13 @@ from discreet.sql.syntax.weeks import count_mondays
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+REWRITES: Mapping[type[exp.Expr], Callable[[exp.Query], None]] = {
+    exp.DateDiff: count_mondays,
+    exp.Anonymous: write_out,
+    exp.Distinct: number_rows,
+}
+"""The rewrites of forms that DuckDB reads otherwise, by the kind of node in which each shows."""
 
 
 class Splitter:
@@ -196,9 +204,9 @@ def _post_processing(rest: exp.Query) -> exp.Query:
     """The rest of a statement, as DuckDB is to run it; the same tree for the same rest."""
     post = rest.copy()
     _make_limits_total(post)
-    count_mondays(post)
-    write_out(post)
-    number_rows(post)
+    for kind, rewrite in REWRITES.items():
+        if post.find(kind) is not None:
+            rewrite(post)
     return post
 
 

@@ -30,7 +30,6 @@ from discreet.sql.finish.answered import Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.finish.postprocess import around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
-from discreet.sql.intervals.bands.banded import banded
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.monotone import monotone_in, monotone_intervals
@@ -253,6 +252,8 @@ def _spilled(
     found = identified_in(plan, read)
     with Spilling(files, read, spill) as box:
         if not together and found is not None and found.chosen:
+            from discreet.sql.intervals.bands.banded import banded
+
             confidence = banded(plan, found, read).selected(confidence, _count(box, post))
         for piece in box.run(post.sql("duckdb")):
             table = plain(piece)

@@ -19,8 +19,6 @@ from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.finish.people import ends_by_class
-from discreet.sql.finish.sharper import sharper_ends
-from discreet.sql.intervals.bands.banded import Banded, banded
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.monotone import monotone_intervals
@@ -46,6 +44,8 @@ from discreet.sql.syntax.parse import TWINS
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from discreet.sql.intervals.bands.banded import Banded
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -92,7 +92,7 @@ def _finish(
     """The same for a statement, each of whose columns is one number, or has no intervals."""
     read = used(public, plan.post)
     found, values, rows, cells = _answered(plan, noisy if shown is None else shown, read)
-    over = cache(partial(banded, plan, found, read))  # made where it is needed: it takes a millisecond or two
+    over = cache(partial(_over_bands, plan, found, read))  # it takes a millisecond or two, and ten modules
     level = Level(confidence)
     if together:
         level = Level(each(confidence, numbers(plan, values.num_columns, len(values))), True)
@@ -172,6 +172,12 @@ def _numbered(found: Identified | None, cells: int | Integers, first: int) -> pa
     return pa.table({found.ids[0]: arrow.column(np.asarray(own, np.int64) + first)})
 
 
+def _over_bands(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Table]) -> Banded:
+    from discreet.sql.intervals.bands.banded import banded
+
+    return banded(plan, found, public)
+
+
 def _by_draws_or_bands(
     noisy: Sequence[NoisyIntegers],
     values: pa.Table,
@@ -211,6 +217,8 @@ def _by_draws_or_bands(
     found.update(more)
     late = [*bent, *without]
     if rows is not None and whole and not waits and not level.together:
+        from discreet.sql.finish.sharper import sharper_ends
+
         found.update(
             sharper_ends(noisy, values, rows, late, (over, level.confidence, confidence), _everywhere)
         )

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-MOST_CELLS = 1 << 16
+MOST_RECALLED_GROUPS = 1 << 16
 """The most groups of a question, and of an earlier release, that are looked at."""
 MOST_SOURCES, MOST_TABLES = 16, 4
 """The most earlier releases that a number is a sum of, the most exact ones, and how many of these are looked into."""
@@ -72,7 +72,7 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
         and _summable(one.plan)
         and one.plan.name not in partly
         and not given_to(one.plan)
-        and one.plan.cells <= MOST_CELLS
+        and one.plan.cells <= MOST_RECALLED_GROUPS
     ]
 
 
@@ -95,7 +95,7 @@ def recallable(plan: QueryPlan) -> bool:
         release.discovery is None
         and _summable(release)
         and not given_to(release)
-        and 0 < release.cells <= MOST_CELLS
+        and 0 < release.cells <= MOST_RECALLED_GROUPS
         and all(type(measure) is Measure and not measure.distinct for measure in release.measures)
     )
 

@@ -21,9 +21,9 @@ from discreet.sql.functions.table import (
 LINES = Lines()
 define = LINES.define
 
-LONGEST = 4096
+LONGEST_ARGUMENT = 4096
 """A function that makes longer texts of its arguments reads so many characters of each."""
-_CUT = f"of the first {LONGEST} characters"
+_CUT = f"of the first {LONGEST_ARGUMENT} characters"
 _FAR = 1_000_000
 
 
@@ -101,4 +101,12 @@ define("ascii", "ascii(a)", "t", I, constant_bounds(0, 0x10FFFF), "CAST(ascii({0
        "the number of the first character; 0 for an empty text")  # fmt: skip
 
 # Put in by itself ------------------------------------------------------------------------------------------
-define("cut", "", "t", T, lambda a: a, f"left({{0}}, {LONGEST})", f"the first {LONGEST} characters")
+define(
+    "cut",
+    "",
+    "t",
+    T,
+    lambda a: a,
+    f"left({{0}}, {LONGEST_ARGUMENT})",
+    f"the first {LONGEST_ARGUMENT} characters",
+)

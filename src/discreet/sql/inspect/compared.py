@@ -21,7 +21,7 @@ from discreet.sql.plan.plan import QueryPlan
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LONGEST = 100
+LONGEST_SUBQUERY = 100
 """A sub-query is shown with no more characters than this."""
 
 
@@ -62,7 +62,7 @@ def _words(
     confidence: float,
 ) -> str:
     text = one_line(" ".join(table.sql.split()))
-    text = text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    text = text if len(text) <= LONGEST_SUBQUERY else f"{text[:LONGEST_SUBQUERY]}…"
     if table.keys or not noisy or any(item.alias.startswith("__") for item in table.source.selects):
         return text  # not one row, or no numbers of the question: how many values IN lists
     before = noisy[: _first(plan, table.name)]

@@ -19,17 +19,11 @@ from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
 from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.limits import NO_LIMITS, Limits, measured_rows, with_row_limits
 from discreet.sql.plan.measure_choice import BY_LEAF
-from discreet.sql.plan.noise_choice import with_gaussian
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.reading import Reading, Readings, ReadingWay, read_statement
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
-from discreet.sql.plan.workloads.differing import ReleasesApart
-from discreet.sql.plan.workloads.ranges import ranges_of
-from discreet.sql.plan.workloads.series import series_of
-from discreet.sql.plan.workloads.together import groups_of, together
-from discreet.sql.plan.workloads.windows import families_of
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.once import once
 
@@ -173,18 +167,13 @@ def _released(
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
     found: list[Workload] = []
-    apart = ReleasesApart(unplanned, chosen, releases, shares, build)
-    for workload, tables in ranges_of(apart, weights) if ranges else ():
-        found.append(workload)
-        for index, table in tables.items():
-            releases[index] = table
-    for group in groups_of(unplanned, chosen, weights):
-        alone = [index for index in group if releases[index].estimated is None]
-        joined = together(alone, unplanned, releases, shares, build) if len(alone) > 1 else None
-        if joined is not None:
-            found.append(joined[0])
-            for index, table in joined[1].items():
-                releases[index] = table
+    if len(unplanned) > 1:
+        from discreet.sql.plan.workloads.several import measured_together
+
+        found += measured_together(unplanned, chosen, weights, shares, releases, build, ranges)
+    if posts:
+        from discreet.sql.plan.workloads.series import series_of
+        from discreet.sql.plan.workloads.windows import families_of
     for index, post in enumerate(posts):
         one, release = unplanned[index], releases[index]
         if release.estimated is None:
@@ -197,6 +186,8 @@ def _released(
                 releases[index] = series[1]
     workloads, spent = tuple(found), Fraction(0)
     if gaussian:
+        from discreet.sql.plan.noise_choice import with_gaussian
+
         releases, workloads, spent = with_gaussian(releases, chosen, weights, shares, delta, workloads)
     return tuple(releases), workloads, spent
 

@@ -20,6 +20,8 @@ SQUARES: dict[type[exp.Expr], str] = {
 }
 """Sums of squares of pairs, each the number of pairs times a mean of squares."""
 OTHERWISE: tuple[type[exp.Expr], ...] = (exp.ApproxDistinct, exp.Anonymous, exp.WithinGroup, *SQUARES)
+RENAMED: tuple[type[exp.Expr], ...] = (exp.Avg, *OTHERWISE)
+"""The kinds of nodes that may be written by another name."""
 _WEIGHTED = "SUM(_x * _w) / SUM(CASE WHEN _x IS NOT NULL THEN _w ELSE 0 END)"
 
 

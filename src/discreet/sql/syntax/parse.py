@@ -15,7 +15,7 @@ from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTI
 from discreet.engines.sandbox import for_strangers
 from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, named_windows, pivot_statement, rewrites
-from discreet.sql.syntax.aggregate_names import has_other_names, use_known_names
+from discreet.sql.syntax.aggregate_names import RENAMED, has_other_names, use_known_names
 from discreet.sql.syntax.nodes import has_window
 from discreet.sql.syntax.refusal import refuse, refuse_at
 from discreet.sql.syntax.rewrites import padded
@@ -142,9 +142,14 @@ def _check(statement: exp.Query, text: str) -> str:
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
     if for_strangers():
         _see_size(nodes)
-    named_windows.write_out(nodes)
+    kinds = {type(node) for node in nodes}
+    if not kinds.isdisjoint({exp.Any, exp.All}):
+        rewrites.quantified(statement)
+        nodes = list(statement.walk())
+    if exp.Window in kinds:
+        named_windows.write_out(nodes)
     name_apart(nodes, output_name)
-    if has_other_names(nodes):
+    if any(issubclass(kind, RENAMED) for kind in kinds) and has_other_names(nodes):
         use_known_names(statement)
     nodes = list(statement.walk())
     canonical = statement.sql("duckdb", comments=False)

@@ -346,3 +346,21 @@ def keep_places(statement: exp.Expr) -> None:
             counted = DuckDB.INDEX_OFFSET
             node.set("expressions", exp.apply_index_offset(node.this, node.expressions, counted, "duckdb"))
             node.set("offset", counted)
+
+
+def quantified(statement: exp.Expr) -> None:
+    """Write `= ANY (SELECT …)` as IN and `<> ALL (SELECT …)` as NOT IN: the same by definition, NULL included.
+
+    Example:
+        >>> query = sqlglot.parse_one("SELECT x = ANY (SELECT b FROM p), x <> ALL (SELECT b FROM p)", read="duckdb")
+        >>> quantified(query)
+        >>> query.sql("duckdb")
+        'SELECT x IN (SELECT b FROM p), NOT x IN (SELECT b FROM p)'
+    """
+    for node in list(statement.find_all(exp.EQ, exp.NEQ)):
+        word = node.expression
+        inner = word.this.unnest() if isinstance(word, exp.Any | exp.All) else None
+        if not isinstance(inner, exp.Query) or isinstance(word, exp.Any) != isinstance(node, exp.EQ):
+            continue
+        listed = exp.In(this=node.this.copy(), query=exp.Subquery(this=inner.copy()))
+        node.replace(listed if isinstance(node, exp.EQ) else exp.Not(this=listed))

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
     Digests = npt.NDArray[np.uint64]
 
-LONGEST: Final = 60
+LONGEST_UNIT: Final = 60
 _PARTS: Final = 4
-_WORDS: Final = LONGEST // 4 + 2
+_WORDS: Final = LONGEST_UNIT // 4 + 2
 """The constant, the length, and the bytes."""
 
 
@@ -37,7 +37,7 @@ def digest_of(key: bytes, unit: str) -> bytes:
         (True, False)
     """
     text = unit.encode("utf-8", "surrogatepass")
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_UNIT:
         return _long(key, text)
     padded = text + bytes(-len(text) % 4)
     words = [
@@ -68,12 +68,16 @@ def digests_at(key: bytes, units: pa.StringArray, places: npt.NDArray[np.int64])
     ends = np.frombuffer(offsets, np.int32)[units.offset : units.offset + len(units) + 1]
     # So that words may be read beyond the last text.
     there = np.frombuffer(b"" if data is None else data, np.uint8)[: ends[-1]]
-    raw = np.concatenate([there, np.zeros(LONGEST + 4, np.uint8)])
+    raw = np.concatenate([there, np.zeros(LONGEST_UNIT + 4, np.uint8)])
     begins = ends[places]
     lengths = ends[places + 1] - begins
-    for length in np.flatnonzero(np.bincount(np.minimum(lengths, LONGEST + 1))):
-        rows = np.flatnonzero(lengths == length) if length <= LONGEST else np.flatnonzero(lengths > LONGEST)
-        if length > LONGEST:
+    for length in np.flatnonzero(np.bincount(np.minimum(lengths, LONGEST_UNIT + 1))):
+        rows = (
+            np.flatnonzero(lengths == length)
+            if length <= LONGEST_UNIT
+            else np.flatnonzero(lengths > LONGEST_UNIT)
+        )
+        if length > LONGEST_UNIT:
             for row in rows:
                 digest = _long(key, raw[begins[row] : begins[row] + lengths[row]].tobytes())
                 out[row] = np.frombuffer(digest, "<u4")

@@ -10,7 +10,7 @@ import pyarrow.ipc
 
 from discreet.errors import StreamError
 from discreet.streams.counting.columns import see_types
-from discreet.streams.feeds.place import Place, more
+from discreet.streams.feeds.place import FeedPosition, more
 from discreet.streams.feeds.sound import sound
 
 _MAGIC: Final = b"ARROW1\0\0"
@@ -18,7 +18,7 @@ _MARK: Final = b"\xff\xff\xff\xff"
 _END: Final = _MARK + bytes(4)
 
 
-class ArrowFeed(Place):
+class ArrowFeed(FeedPosition):
     """The batches of an input, and the place behind the last one.
 
     Args:

@@ -12,13 +12,13 @@ import pyarrow.parquet as pq
 
 from discreet.errors import StreamError
 from discreet.streams.counting.columns import see_types
-from discreet.streams.feeds.place import Place
+from discreet.streams.feeds.place import FeedPosition
 from discreet.streams.feeds.sound import sound
 
 _ROWS: Final = 1 << 17
 
 
-class ParquetFeed(Place):
+class ParquetFeed(FeedPosition):
     """The row groups of files, and the place behind the last file.
 
     Args:

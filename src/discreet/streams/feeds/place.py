@@ -12,7 +12,7 @@ BLOCK: Final = 1 << 23
 """So many bytes are read at once, where they are there."""
 
 
-class Place:
+class FeedPosition:
     """How many bytes of an input were counted, and their hash.
 
     Attributes:

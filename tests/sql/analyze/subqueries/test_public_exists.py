@@ -99,3 +99,13 @@ def test_as_many_rows_of_values_as_a_condition_can_hold() -> None:
 def test_lists_and_structs_are_refused(condition: str) -> None:
     with pytest.raises(QueryRefused, match="lists or structs"):
         bench.answered(f"SELECT COUNT(*) AS n FROM t WHERE {condition}")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["sex IN (SELECT state FROM towns WHERE towns.city = t.city)",
+     "EXISTS (SELECT 1 FROM towns WHERE towns.city = t.city UNION SELECT 1 FROM shops)"],
+)  # fmt: skip
+def test_a_sub_query_that_reads_the_row_around_it_is_refused_for_that(condition: str) -> None:
+    with pytest.raises(QueryRefused, match="reads a column of the rows around it"):
+        bench.answered(f"SELECT COUNT(*) AS n FROM t WHERE {condition}")

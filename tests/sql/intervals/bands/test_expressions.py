@@ -11,7 +11,7 @@ from sqlglot import exp
 from tests.inside import answer_of, exact_of, plan_of
 
 import discreet as dp
-from discreet.sql.intervals.bands.expressions import ANYWHERE, LONGEST, Arithmetic, Ends
+from discreet.sql.intervals.bands.expressions import ANYWHERE, LONGEST_END, Arithmetic, Ends
 
 
 class Counted:
@@ -40,7 +40,7 @@ def test_each_part_is_worked_out_once() -> None:
 @pytest.mark.parametrize("text", [" * ".join(["n"] * 20), "abs(" * 12 + "n - 1" + ")" * 12])
 def test_ends_that_would_be_endless_are_anywhere(text: str) -> None:
     found = Arithmetic(Counted()).ends(_parsed(text))
-    assert len(found.low) + len(found.high) <= 2 * LONGEST
+    assert len(found.low) + len(found.high) <= 2 * LONGEST_END
     assert all(end in found.low + found.high for end in ANYWHERE)
     assert found.noisy
 

@@ -11,7 +11,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Place
+from discreet.cli.place import SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 
@@ -113,7 +113,7 @@ def command(
     rows: Annotated[
         str, typer.Argument(metavar="TABLE", help="The table with a point in each row.", show_default=False)
     ],
-    place: Place,
+    place: SourceOptions,
     remote: Remote,
     area: Annotated[
         str, typer.Option("--area", metavar="W,S,E,N", help="West, south, east and north of the map.")
@@ -188,7 +188,7 @@ def _end(number: float) -> str:
     return f"{number:.6g}" if abs(number) < 1e6 else f"{number:.0f}"
 
 
-def _bounded(place: Place, points: Points, area: Box, margin: tuple[float, float]) -> Place:
+def _bounded(place: SourceOptions, points: Points, area: Box, margin: tuple[float, float]) -> SourceOptions:
     """The place with bounds of both columns: of a file without a policy they follow from the map that is asked for.
 
     They reach beyond the area, so that a point outside, which is clamped to them, lies in none of its cells.

@@ -10,7 +10,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Place
+from discreet.cli.place import SourceOptions
 from discreet.cli.progress import Progress
 
 
@@ -45,7 +45,7 @@ class SynthesisOptions:
 
 @grouped
 def command(
-    place: Place,
+    place: SourceOptions,
     shape: SynthesisOptions,
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole table.")],
     policy_argument: Annotated[
@@ -110,7 +110,7 @@ def command(
     typer.echo(dump(made.to_dict()) if as_json else repr(made))
 
 
-def _preview(place: Place, asked: dict[str, Any], as_json: bool, *, nothing: bool) -> None:
+def _preview(place: SourceOptions, asked: dict[str, Any], as_json: bool, *, nothing: bool) -> None:
     """Say the cost and the noise, and write nothing."""
     from discreet.release.documents import dump
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Place
+from discreet.cli.place import SourceOptions
 from discreet.cli.remote import Remote
 
 
@@ -22,7 +22,7 @@ class Form(enum.StrEnum):
 
 @grouped
 def command(
-    place: Place,
+    place: SourceOptions,
     remote: Remote,
     form: Annotated[Form, typer.Option("--form", help="markdown, yaml or json.")] = Form.markdown,
 ) -> None:

@@ -8,14 +8,14 @@ from typing import Annotated
 import typer
 
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Place
+from discreet.cli.place import SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 
 
 @grouped
 def command(
-    place: Place,
+    place: SourceOptions,
     remote: Remote,
     epsilon: Annotated[
         str | None,

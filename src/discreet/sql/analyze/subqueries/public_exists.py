@@ -52,6 +52,7 @@ def membership(node: exp.Exists, around: Scopes, env: Env) -> exp.Expr:
     """
     query = node.this.unnest() if isinstance(node.this, exp.Subquery) else node.this
     if not isinstance(query, exp.Select) or query.args.get("from_") is None:
+        see_alone(query, around, env)
         return _any_row(node)
     query = query.copy()
     sources = [query.args["from_"].this, *(join.this for join in query.args.get("joins") or [])]
@@ -82,6 +83,26 @@ def membership(node: exp.Exists, around: Scopes, env: Env) -> exp.Expr:
     outer = both[0][0] if len(both) == 1 else exp.Tuple(expressions=[out for out, _ in both])
     found = exp.and_(*alone, exp.In(this=outer, query=exp.Subquery(this=query)))
     return exp.paren(exp.Is(this=exp.paren(found), expression=exp.true()))
+
+
+def see_alone(query: exp.Expr, around: Scopes, env: Env) -> None:
+    """Refuse a public sub-query that names a column of the rows around it by their table.
+
+    Raises:
+        QueryRefused: by `around`, it does.
+    """
+    sources = {source.alias_or_name.lower() for source in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
+    for table in query.find_all(exp.Table):
+        columns = around.columns_of(table, env)
+        if columns is None:
+            return  # a column may be a struct, whose fields are written as columns are
+        sources |= {name.lower() for name in columns}
+    for column in query.find_all(exp.Column):
+        if column.table and column.table.lower() not in sources:
+            raise around.refuse(
+                column, "This sub-query over public tables reads a column of the rows around it.",
+                "Write EXISTS (SELECT 1 FROM s WHERE s.x = t.x AND …) without UNION, or join the table.",
+            )  # fmt: skip
 
 
 def _pair(node: exp.Expr, inside: _Inside) -> tuple[exp.Expr, exp.Expr] | None:

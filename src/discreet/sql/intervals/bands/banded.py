@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Interval = tuple[Floats, Floats]
 
-MOST_CELLS = 20_000
+MOST_BANDED_GROUPS = 20_000
 """The most groups whose bands are carried through a statement; ranks compare all of them with each other."""
 MOST_PAIRS = 30_000_000
 """The most pairs of groups that are compared for a rank."""
@@ -130,7 +130,7 @@ class Banded:
     def _small(self) -> bool:
         cells = [release.cells for release in self.plan.releases]
         pairs = ROW in self.sql and sum(cells) ** 2 > MOST_PAIRS
-        return sum(cells) <= MOST_CELLS and not pairs and len(self.sql) <= MOST_TEXT
+        return sum(cells) <= MOST_BANDED_GROUPS and not pairs and len(self.sql) <= MOST_TEXT
 
     def selected(self, confidence: float, rows: int) -> float:
         """The confidence of each of the rows that are shown, where noise decides which."""

@@ -15,7 +15,7 @@ from sqlglot import exp
 from discreet.sql.intervals.bands import curvature
 
 ANYWHERE = ("CAST('-Infinity' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)")
-LONGEST = 100_000
+LONGEST_END = 100_000
 """Characters of an end. Products, quotients and absolute values write those of their parts several times, so that the
 ends of a nested one grow as a power; one that is longer may lie anywhere."""
 _NEGATED: dict[type[exp.Expr], type[exp.Expr]] = {
@@ -119,7 +119,7 @@ class Arithmetic:
             text = f"({node.sql('duckdb')})"
             return Ends(text, text)
         found = self._moved(node)
-        if len(found.low) + len(found.high) > LONGEST:
+        if len(found.low) + len(found.high) > LONGEST_END:
             found = Ends(*ANYWHERE, True, found.bent)
         bent = any(part.bent for part in parts)
         only = {part.only for part in parts if part.noisy}
@@ -271,7 +271,7 @@ class Arithmetic:
     def truth(self, node: exp.Expr) -> Truth:
         """Where a condition holds."""
         found = self._truth(node)
-        short = len(found.surely) + len(found.possibly) <= LONGEST or not found.noisy
+        short = len(found.surely) + len(found.possibly) <= LONGEST_END or not found.noisy
         return found if short else Truth("FALSE", "TRUE", True)
 
     def _truth(self, node: exp.Expr) -> Truth:

@@ -27,7 +27,7 @@ _NEW: Final = object()
 
 
 @dataclass(frozen=True, eq=False)
-class Draft:
+class ReleaseTemplate:
     """The release with blanks that a release was filled from.
 
     Attributes:
@@ -47,9 +47,9 @@ class Draft:
         return made, marks
 
 
-def draft_of(release: PlannedRelease) -> Draft | None:
+def draft_of(release: PlannedRelease) -> ReleaseTemplate | None:
     """The draft of a release; None where it was made by itself, or changed since."""
-    found: Draft | None = release.memo.get("draft")
+    found: ReleaseTemplate | None = release.memo.get("draft")
     return found
 
 
@@ -109,6 +109,6 @@ def _filled(planned: Planned, fills: list[Filled | None], filling: Filling) -> P
     for release, fill in zip(releases, fills, strict=True):
         made: PlannedRelease = release if fill is None else fill(filling)
         if fill is not None:
-            made.memo["draft"] = Draft(release, fill, filling)
+            made.memo["draft"] = ReleaseTemplate(release, fill, filling)
         out.append(made)
     return tuple(out), workloads, spent

@@ -24,7 +24,7 @@ from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.cuts import compared, cuts_of
 from discreet.sql.plan.workloads.places import base_of
 
-MOST_CELLS = 1 << 17
+MOST_COMBINATIONS = 1 << 17
 """The most combinations of the keys, which are looked at one by one."""
 Build = Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease]
 
@@ -147,7 +147,7 @@ class Differing:
         """An expression that is compared with constants; its columns where these have values, or can be cut."""
         columns = set(leaves(what))
         free = [column for column in columns if column not in self.values]
-        if math.prod(len(self.values.get(column, ())) or 1 for column in columns) > MOST_CELLS:
+        if math.prod(len(self.values.get(column, ())) or 1 for column in columns) > MOST_COMBINATIONS:
             free = list(columns)
         return columns if all(cuts_of(one, condition) is not None for one in free) else (what,)
 

@@ -38,10 +38,10 @@ from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, listed
 from discreet.sql.plan.workloads.bounded import alike, as_asked, more_rows, of_any
 from discreet.sql.plan.workloads.cuts import intervals
-from discreet.sql.plan.workloads.differing import MOST_CELLS, Differing, ReleasesApart
+from discreet.sql.plan.workloads.differing import MOST_COMBINATIONS, Differing, ReleasesApart
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.places import base_of, places
-from discreet.sql.plan.workloads.together import groups_alike
+from discreet.sql.plan.workloads.together import as_estimated, groups_alike
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -109,7 +109,7 @@ def _measured(group: Differing) -> tuple[Workload, dict[int, PlannedRelease]] | 
     if len(public) < len(numbers):
         return _measured(Differing(apart, public))
     shown = (*group.shared, *(key for _, key in domain.values()))
-    if not 0 < _cells(shown) <= MOST_CELLS:
+    if not 0 < _cells(shown) <= MOST_COMBINATIONS:
         return None
     one = apart.unplanned[group.first]
     rows = replace(one.rows, relation=group.rows)
@@ -158,7 +158,7 @@ def _domain(group: Differing) -> dict[Expression, tuple[ks.Key, ks.Key]]:
         elif (cut := intervals(what, group.all_asked, group.expressions)) is not None:
             out[what] = cut
     for column in sorted(values, key=lambda column: -len(values[column])):
-        if _cells((*group.shared, *(key for key, _ in out.values()))) <= MOST_CELLS:
+        if _cells((*group.shared, *(key for key, _ in out.values()))) <= MOST_COMBINATIONS:
             break
         if column in out:
             out[column] = intervals(column, group.all_asked, group.expressions) or out[column]
@@ -268,18 +268,8 @@ def _planned(
     for index, own in zip(numbers, placed, strict=True):
         release = apart.releases[index]
         law = Pieced(parted, tuple(own.reshape(-1).tolist()), release.cells, scales)
-        inexact = any(law.bits(at) for at in range(len(scales)))
-        tables[index] = replace(
-            release,
-            parts=tuple(replace(part, among=None if counted.fixed else counted) for part in release.parts),
-            measures=finest.measures,
-            shares=finest.shares,
-            aggregates=tuple(
-                replace(one, whole=one.whole and not inexact, counts=one.whole) for one in release.aggregates
-            ),
-            estimated=law,
-            of_several=True,
-        )
+        parts = tuple(replace(part, among=None if counted.fixed else counted) for part in release.parts)
+        tables[index] = as_estimated(replace(release, parts=parts, of_several=True), finest, law)
     names = tuple(apart.releases[index].name for index in numbers)
     sizes = tuple(len(key.values) for key in finest.keys)
     return Workload(finest, sizes, (((), measured),), names, False, pieces=parted), tables

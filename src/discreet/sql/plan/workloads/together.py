@@ -31,8 +31,9 @@ from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import Axes, axes_of, with_others
 from discreet.sql.plan.workloads.estimated import Estimated
+from discreet.sql.plan.workloads.pieced import Pieced
 
-MOST_CELLS = 10_000_000
+MOST_MARGINAL_CELLS = 10_000_000
 """The most integers of the finest grouping of a workload, which is held in memory."""
 MOST_UNASKED = 1_000_000
 """The most of them where nobody asked for that grouping itself."""
@@ -103,7 +104,7 @@ def together(
     if axes is None or 0 in axes.sizes:
         return None
     whole_asked = any(len(own) == len(axes.sizes) for own in axes.of)
-    if math.prod(axes.sizes) * entries > (MOST_CELLS if whole_asked else MOST_UNASKED):
+    if math.prod(axes.sizes) * entries > (MOST_MARGINAL_CELLS if whole_asked else MOST_UNASKED):
         return None
     tables = tuple(sorted({tuple(sorted(own)) for own in axes.of}, key=lambda keys: (len(keys), keys)))
     chosen = strategy(axes.sizes, tables, within=axes.within)
@@ -122,21 +123,27 @@ def together(
     scales = tuple(finest.scale(index) * least for index in range(len(finest.measures)))
     of_tables = {}
     for index, own in zip(group, axes.of, strict=True):
-        estimated = Estimated(chosen, own, scales, axes.more)
-        inexact = any(estimated.bits(index) for index in range(len(scales)))
-        of_tables[index] = replace(
-            releases[index],
-            measures=finest.measures,
-            shares=tuple(share / least for share in finest.shares),
-            aggregates=tuple(
-                replace(one, whole=one.whole and not inexact, counts=one.whole)
-                for one in releases[index].aggregates
-            ),
-            estimated=estimated,
-            of_several=not finest.one_group,
+        of_tables[index] = as_estimated(
+            replace(releases[index], of_several=not finest.one_group),
+            replace(finest, shares=tuple(share / least for share in finest.shares)),
+            Estimated(chosen, own, scales, axes.more),
         )
     names = tuple(releases[index].name for index in group)
     return Workload(finest, axes.sizes, marginals, names, bool(first.grouping_sets)), of_tables
+
+
+def as_estimated(release: PlannedRelease, finest: PlannedRelease, law: Estimated | Pieced) -> PlannedRelease:
+    """A release as a table that is estimated from the measures of the finest grouping, by a law of its noise."""
+    inexact = any(law.bits(index) for index in range(len(finest.measures)))
+    return replace(
+        release,
+        measures=finest.measures,
+        shares=finest.shares,
+        aggregates=tuple(
+            replace(one, whole=one.whole and not inexact, counts=one.whole) for one in release.aggregates
+        ),
+        estimated=law,
+    )
 
 
 def _marginal(finest: PlannedRelease, axes: Axes, keys: Keys, times: Fraction, number: int) -> PlannedRelease:

@@ -26,7 +26,7 @@ from discreet.sql.syntax.parse import spelled
 
 MOST: Final = 256
 """How many shapes are remembered."""
-LONGEST: Final = 10_000
+LONGEST_TEMPLATE: Final = 10_000
 """Characters of a text whose shape is looked at."""
 _UNUSUAL: Final = ("--", "/*", "\\", "$", "`", "#")
 """Comments and other ways to quote: a text with any of them is always parsed."""
@@ -115,7 +115,11 @@ def alike(text: object) -> tuple[Template, list[str]] | None:
         >>> [None if found is None else found[1] for found in map(alike, texts)]
         [None, ['2'], ['3']]
     """
-    if not isinstance(text, str) or len(text) > LONGEST or any(character in text for character in _UNUSUAL):
+    if (
+        not isinstance(text, str)
+        or len(text) > LONGEST_TEMPLATE
+        or any(character in text for character in _UNUSUAL)
+    ):
         return None
     taken = taken_apart(text)
     if taken is None or not taken[1]:
