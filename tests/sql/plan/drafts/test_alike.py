@@ -66,7 +66,9 @@ def _whole(thing: object, known: dict[int, object]) -> object:
     if isinstance(thing, Mapping):
         return [(name, whole(part, known)) for name, part in thing.items()]
     if dataclasses.is_dataclass(thing):
-        return type(thing).__name__, [whole(getattr(thing, name), known) for name in fields_of(thing.__class__)]
+        return type(thing).__name__, [
+            whole(getattr(thing, name), known) for name in fields_of(thing.__class__)
+        ]
     return type(thing).__name__, repr(thing)
 
 
