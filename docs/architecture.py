@@ -27,6 +27,7 @@ HERE = Path(__file__).parent
 TEMPLATE = HERE / "architecture.in.md"
 HOUSE = Path(discreet.__file__).parent
 QUESTION = "SELECT department, COUNT(*) AS n FROM visits GROUP BY department HAVING COUNT(*) > 10"
+LOADING = "SELECT COUNT(*) AS n FROM visits HAVING COUNT(*) > 10"
 SENTENCE = re.compile(r"\S.*?[.](?=\s|$)")
 FLOORS = (
     ("cli", "session"),
@@ -80,7 +81,7 @@ def walk(question: str = QUESTION) -> Way:
         pa.table(rows), table="visits", privacy_unit="patient", max_rows=3, keys={"department": ["a", "b", "c"]},
         budget=10, ledger=":memory:",
     ) as session:  # fmt: skip
-        session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=1)
+        session.sql(LOADING, epsilon=1)
         sys.setprofile(way.note)
         try:
             release = session.sql(question, epsilon=1)
