@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry
-from discreet.ledger.rows import ADD_ENTRY, ADD_POSTING, Cursor, TableRows, entry_row, posting_rows
+from discreet.ledger.rows import ADD_ENTRY, ADD_POSTINGS, ONE_POSTING, Cursor, TableRows, entry_row, posting_rows
 from discreet.ledger.store import pieces
 
 if TYPE_CHECKING:
@@ -47,12 +48,24 @@ class PostgresRows(TableRows):
     def whole(self) -> None:
         """Nothing: the server has checksums of its own, and no total is believed that an index alone finds."""
 
-    def add(self, entry: Entry, answer: BinaryIO | None) -> None:
-        """See `TableRows`; entry and postings go to the server together."""
+    def add(self, entries: Sequence[tuple[Entry, bytes | None]]) -> None:
+        """See `TableRows`; all of them go to the server together."""
         with self._connection.pipeline():
-            self.execute(ADD_ENTRY, entry_row(entry))
-            for row in posting_rows(entry):
-                self.execute(ADD_POSTING, row)
-        for at, piece in enumerate(pieces(answer) if answer is not None else ()):
+            for entry, answer in entries:
+                self._add(entry)
+                if answer:
+                    self.execute(_ADD_PIECE, (entry.number, 0, answer))
+
+    def add_large(self, entry: Entry, answer: BinaryIO) -> None:
+        """See `TableRows`."""
+        self._add(entry)
+        for at, piece in enumerate(pieces(answer)):
             self.execute(_ADD_PIECE, (entry.number, at, piece))
+
+    def _add(self, entry: Entry) -> None:
+        self.execute(ADD_ENTRY, entry_row(entry))
+        if lines := posting_rows(entry):
+            self.execute(
+                ADD_POSTINGS.format(", ".join([ONE_POSTING] * len(lines))), [*chain.from_iterable(lines)]
+            )
         self.added = entry

@@ -31,7 +31,7 @@ from discreet.ledger.postgres.migrations import migrate
 from discreet.ledger.postgres.rows import PostgresRows
 from discreet.ledger.postgres.schema import MIGRATIONS
 from discreet.ledger.postgres.turns import AdvisoryTurns
-from discreet.ledger.store import Result, Rows
+from discreet.ledger.store import NOTHING, Needs, Result, Rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -77,7 +77,7 @@ class PostgresStore:
 
     look = read  # another host may have written
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` as the only writer; on return its rows are on the server's disk.
 
         Raises:
@@ -89,7 +89,7 @@ class PostgresStore:
                 "charged, and settled answers are given again.",
                 "Name the primary server, and a user that may write the ledger.",
             )
-        return self._submit(work, True)
+        return self._submit(work, True, needs)
 
     def lacks(self, question: str) -> bool:
         """It is looked up: another host may have settled it."""
@@ -121,8 +121,8 @@ class PostgresStore:
         connection, self._connection = self._connection, None
         hang_up(connection, self._process)
 
-    def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
-        return self._group.perform(work, writes, self._timeout, self.where)
+    def _submit(self, work: Callable[[Any], Result], writes: bool, needs: Needs = NOTHING) -> Result:
+        return self._group.perform(work, writes, self._timeout, self.where, needs)
 
     def _batch(self, requests: Sequence[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
@@ -154,7 +154,8 @@ class PostgresStore:
                 raise
             else:
                 return
-            fail(requests if step.at is None else [step.at], problem)
+            if not step.sharing:
+                fail(requests if step.at is None else [step.at], problem)
         finally:
             self._lock.release()
 
@@ -174,6 +175,7 @@ class PostgresStore:
         rows = PostgresRows(connection, noted, TAIL)
         if writes:
             rows.book()
+            rows.fetch([request.needs for request in requests])
         run_all(requests, rows, step, (psycopg.Error,))
         if rows.added is None:
             connection.execute("COMMIT")

@@ -25,7 +25,7 @@ from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import connected, format_of
 from discreet.ledger.sqlite.rows import SqlRows
-from discreet.ledger.store import Result, Rows
+from discreet.ledger.store import NOTHING, Needs, Result, Rows
 
 TIMEOUT = 30.0
 
@@ -190,7 +190,7 @@ class _Once:
 
     look = read
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         return work(self._rows)
 
     def afresh(self) -> None:

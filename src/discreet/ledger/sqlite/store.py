@@ -27,7 +27,7 @@ from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import opened
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.sqlite.settled_questions import SettledQuestions
-from discreet.ledger.store import MemoryStore, Result, Rows, Store
+from discreet.ledger.store import NOTHING, MemoryStore, Needs, Result, Rows, Store
 from discreet.ledger.turn import FileTurns
 
 TAIL = 4
@@ -106,9 +106,9 @@ class SqliteStore:
                 self._committed.start_anew()
         return head
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
-        return self._submit(work, True)
+        return self._submit(work, True, needs)
 
     def afresh(self) -> None:
         """Let go of the pages that SQLite keeps until another connection commits: the disk may have others by now."""
@@ -159,8 +159,8 @@ class SqliteStore:
     def __del__(self) -> None:
         self.release()
 
-    def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
-        return self._group.perform(work, writes, self._timeout, self.where)
+    def _submit(self, work: Callable[[Any], Result], writes: bool, needs: Needs = NOTHING) -> Result:
+        return self._group.perform(work, writes, self._timeout, self.where, needs)
 
     def _batch(self, requests: list[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
@@ -191,7 +191,8 @@ class SqliteStore:
                 raise
             else:
                 return
-            fail(requests if step.at is None else [step.at], problem)
+            if not step.sharing:
+                fail(requests if step.at is None else [step.at], problem)
         finally:
             if self._head is not None:
                 self._head.unlock()
@@ -213,6 +214,7 @@ class SqliteStore:
             book = rows.book()
             if self._settled.wanted:
                 self._settled.load(book.head.number, rows.settled())
+            rows.fetch([request.needs for request in requests])
         run_all(requests, rows, step, (sqlite3.Error, OSError, UnicodeDecodeError))
         step.committing = writes
         connection.execute("COMMIT")
