@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from discreet.ledger.chain.book import Book
-from discreet.ledger.chain.entry import Entry
-from discreet.ledger.rows import ADD_ENTRY, ADD_POSTINGS, ONE_POSTING, Cursor, TableRows, entry_row, posting_rows
+from discreet.ledger.chain.entry import Entry, Head, genesis
+from discreet.ledger.rows import (
+    ADD_ENTRY,
+    ADD_POSTINGS,
+    ONE_POSTING,
+    Cursor,
+    TableRows,
+    entry_row,
+    posting_rows,
+)
 from discreet.ledger.store import pieces
 
 if TYPE_CHECKING:
@@ -18,16 +27,28 @@ _ADD_PIECE = "INSERT INTO discreet_answer (number, piece, content) VALUES (?, ?,
 
 
 class PostgresRows(TableRows):
-    """Reads and appends within a transaction of PostgreSQL."""
+    """Reads and appends within a transaction of PostgreSQL.
 
-    def __init__(self, connection: psycopg.Connection[Any], known: Book, look: int) -> None:
+    Args:
+        connection: that is in it.
+        known: the book that the head names.
+        look: how many entries before it are checked again.
+        identity: of the ledger, as the transaction found it.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any], known: Book, look: int, identity: str) -> None:
         super().__init__(known, look)
         self._connection = connection
+        self._identity = identity
         self.added: Entry | None = None
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
         """Run a statement; a value stands for each question mark."""
         return self._connection.execute(sql.replace("?", "%s"), values)
+
+    def genesis(self) -> Head:
+        """See `Rows`."""
+        return genesis(self._identity)
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
@@ -53,8 +74,8 @@ class PostgresRows(TableRows):
         with self._connection.pipeline():
             for entry, answer in entries:
                 self._add(entry)
-                if answer:
-                    self.execute(_ADD_PIECE, (entry.number, 0, answer))
+                for at, piece in enumerate(pieces(io.BytesIO(answer or b""))):
+                    self.execute(_ADD_PIECE, (entry.number, at, piece))
 
     def add_large(self, entry: Entry, answer: BinaryIO) -> None:
         """See `TableRows`."""

@@ -122,6 +122,7 @@ def _adopted(where: str, lost: Loss | None, accounts: set[str], timeout: float) 
             description="taken over with what may have been spent in entries that are gone",
         )  # fmt: skip
         rows.append(entry)
+        rows.flush()
         connection.execute("COMMIT")
         reached = rows.book()
         head.write(identity, reached, both=True)
