@@ -51,13 +51,14 @@ _SQUARES = re.compile(r"\d{1,200}(/[1-9]\d{0,199})?")
 _ENTRIES = f"SELECT {', '.join(ENTRY)} FROM discreet_entry"
 _POSTINGS = f"SELECT {', '.join(POSTING)} FROM discreet_posting"
 _LATEST = (
-    f"WITH asked (account) AS (VALUES {{}}) SELECT {', '.join(f'p.{column}' for column in POSTING)} FROM asked "
+    f"WITH asked (account) AS (VALUES {{}}) SELECT {', '.join(f'p.{name} AS {name}' for name in POSTING)} FROM asked "
     "JOIN discreet_posting AS p ON p.account = asked.account "
     "AND p.number = (SELECT MAX(number) FROM discreet_posting WHERE account = asked.account)"
 )
 """The latest posting of each of some accounts, each found by the index."""
+_CHARGE = ("number", "hash", "question", "settled")
 _CHARGES = (
-    "SELECT number, hash, question, EXISTS (SELECT 1 FROM discreet_entry WHERE settles = e.number) "
+    "SELECT number, hash, question, EXISTS (SELECT 1 FROM discreet_entry WHERE settles = e.number) AS settled "
     "FROM discreet_entry AS e WHERE kind = 'charge' AND number IN ({})"
 )
 ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}) VALUES ({', '.join('?' * len(ENTRY))})"
@@ -183,7 +184,7 @@ class TableRows:
         accounts = list({account: None for one in needs for account in one.accounts})
         if accounts:
             asked = ", ".join(["(?)"] * len(accounts))
-            found = self.execute(_LATEST.format(asked), accounts).fetchall()
+            found = self.all(POSTING, _LATEST.format(asked), accounts)
             self._fetched = {**dict.fromkeys(accounts), **{row[0]: row for row in found}}
             first = self._last[0].number if self._last else 0
             numbers = {row[1] for row in found if isinstance(row[1], int) and not 0 < first <= row[1]}
@@ -198,12 +199,16 @@ class TableRows:
     def _fetch_charges(self, numbers: Sequence[int]) -> None:
         self.flush()
         marks = ", ".join("?" * len(numbers))
-        for number, *row, settled in self.execute(_CHARGES.format(marks), numbers).fetchall():
-            self._charges[number] = Charged(row[0], row[1], bool(settled))
+        for number, key, question, settled in self.all(_CHARGE, _CHARGES.format(marks), numbers):
+            self._charges[number] = Charged(key, question, bool(settled))
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
         """Run a statement; a value stands for each question mark."""
         raise NotImplementedError
+
+    def all(self, columns: Sequence[str], sql: str, values: Sequence[object]) -> list[Row]:
+        """All rows that a query of these columns finds."""
+        return self.execute(sql, values).fetchall()
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
@@ -297,13 +302,13 @@ class TableRows:
 
     def _entries(self, which: str, *values: object) -> list[Entry]:
         self.flush()
-        rows = self.execute(f"{_ENTRIES} {which}", values).fetchall()
+        rows = self.all(ENTRY, f"{_ENTRIES} {which}", values)
         charges = [row[0] for row in rows if row[2] != "settle"]
         lines: dict[int, list[Row]] = {}
         if charges:
             marks = ", ".join("?" * len(charges))
             of_them = f"WHERE number IN ({marks}) ORDER BY number, position"
-            for line in self.execute(f"{_POSTINGS} {of_them}", charges):
+            for line in self.all(POSTING, f"{_POSTINGS} {of_them}", charges):
                 lines.setdefault(line[1], []).append(line)
         return [_entry(len(row), *row, *chain.from_iterable(lines.get(row[0], ()))) for row in rows]
 
