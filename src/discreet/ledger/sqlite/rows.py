@@ -13,7 +13,16 @@ from typing import BinaryIO
 from discreet.errors import LedgerCorrupt
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry
-from discreet.ledger.rows import ADD_POSTINGS, ENTRY, ONE_POSTING, Cursor, Row, TableRows, entry_row, posting_rows
+from discreet.ledger.rows import (
+    ADD_POSTINGS,
+    ENTRY,
+    ONE_POSTING,
+    Cursor,
+    Row,
+    TableRows,
+    entry_row,
+    posting_rows,
+)
 from discreet.ledger.store import PIECE, pieces
 
 _ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}, answer) VALUES ({'?, ' * len(ENTRY)}?)"
