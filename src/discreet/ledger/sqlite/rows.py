@@ -47,7 +47,9 @@ class SqlRows(TableRows):
         while all other processes wait for this one's transaction.
         """
         together = f"SELECT json_group_array(json_array({', '.join(columns)})) FROM ({sql})"
-        with contextlib.suppress(sqlite3.OperationalError):  # somebody wrote a blob, or SQLite is without JSON
+        with contextlib.suppress(
+            sqlite3.OperationalError
+        ):  # somebody wrote a blob, or SQLite is without JSON
             (found,) = self._connection.execute(together, values).fetchone()
             return [tuple(row) for row in json.loads(found)]
         return self._connection.execute(sql, values).fetchall()
