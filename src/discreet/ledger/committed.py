@@ -194,7 +194,7 @@ class Committed:
             known = self._look
         if known is None or known.at.head.number < least:
             raise Unknown
-        return work(known)  # type: ignore[arg-type]  # a look is rows for those who read little
+        return work(known)
 
     def start_anew(self) -> None:
         """Know no entries any more, as there are too many new ones."""

@@ -210,13 +210,12 @@ class Ledger:
             )
             rows.append(settled, file)
 
-        needs = Needs(charge=charge.number)
         try:
-            self._store.write(work, needs)
+            self._store.write(work, Needs(charge=charge.number))
         except DiskFullError:
             if room is None or not room.give_back():
                 raise
-            self._store.write(work, needs)
+            self._store.write(work)
 
     def replay(self, question: str) -> bytes | None:
         """Return the settled answer of the same question, the earliest one, or None. It costs nothing.

@@ -30,20 +30,9 @@ POSTING = ("account", "number", "position", *LOSSES, "rule", "squares", "charges
 """The columns of a posting, in order."""
 
 ENTRY = (
-    "number",
-    "time",
-    "kind",
-    "question",
-    "question_key",
-    "settles",
-    "digest",
-    "guarantee",
-    "event",
-    "description",
-    "totals",
-    "previous",
-    "hash",
-)
+    "number", "time", "kind", "question", "question_key", "settles", "digest", "guarantee", "event", "description",
+    "totals", "previous", "hash",
+)  # fmt: skip
 """The columns of an entry, in order; the answer, which may be large, is read alone."""
 
 _RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")

@@ -74,11 +74,13 @@ class SettledQuestions:
             catch_up: reads the entries that came since, so that `follow` is told of them.
         """
         key, named = _short(self._key(question)), self._named()
-        if self._keys is None or key in self._keys or named is None:
+        before = self._keys
+        if before is None or key in before or named is None:
             return False
         if self._number < named:
             catch_up()
-        keys, number = self._keys, self._number  # the number is read last, and written last
+        number = self._number  # read before the keys: `follow` adds these first, and `load` puts them there last
+        keys = self._keys
         return keys is not None and number >= named and key not in keys
 
 

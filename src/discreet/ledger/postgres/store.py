@@ -22,18 +22,17 @@ from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.book_text import read, told
 from discreet.ledger.chain.entry import FORMAT, Entry, genesis
 from discreet.ledger.chain.verify import LOOK
-from discreet.ledger.committed import Committed, Unknown, reach_back
+from discreet.ledger.committed import Unknown, reach_back
 from discreet.ledger.faults import UnknownOutcome, busy
 from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
 from discreet.ledger.postgres.address import Address
 from discreet.ledger.postgres.dialling import begin_reading, begin_writing, dial, hang_up, see_durable
 from discreet.ledger.postgres.faults import explain
+from discreet.ledger.postgres.known import Known
 from discreet.ledger.postgres.migrations import migrate
 from discreet.ledger.postgres.rows import PostgresRows
 from discreet.ledger.postgres.schema import MIGRATIONS
 from discreet.ledger.postgres.turns import AdvisoryTurns
-from discreet.ledger.rows import key_of
-from discreet.ledger.settled_questions import SettledQuestions
 from discreet.ledger.store import NOTHING, Needs, Result, Rows
 
 if TYPE_CHECKING:
@@ -44,33 +43,6 @@ TAIL = 4
 TRIES = 3
 """How often a transaction is tried whose connection was lost before its commit, or that was not committed."""
 _HEAD = "SELECT book, (SELECT identity FROM discreet_ledger) FROM discreet_head"
-
-
-class _Known:
-    """The end of the ledger as this process knows it.
-
-    Attributes:
-        identity: of the ledger; empty before it was opened.
-        book: the newest one that was committed.
-        committed: the entries at its end.
-        settled: the questions that were settled.
-    """
-
-    def __init__(self, named: Callable[[], int | None]) -> None:
-        self.identity = ""
-        self.book: Book | None = None
-        self.committed = Committed(named)
-        self.settled = SettledQuestions(named, key_of)
-
-    def note(self, rows: PostgresRows) -> None:
-        """Take note of the end that a transaction read or wrote, once it is committed."""
-        book, known = rows.reached, self.book
-        if book is None:
-            return
-        self.settled.follow(book.head.number, rows.last)
-        self.committed.follow(book, rows.last)
-        if known is None or book.head.number >= known.head.number:
-            self.book = book
 
 
 class PostgresStore:
@@ -88,7 +60,7 @@ class PostgresStore:
     durable = True
 
     def __init__(
-        self, address: Address, timeout: float, may_read: bool = False, known: _Known | None = None
+        self, address: Address, timeout: float, may_read: bool = False, known: Known | None = None
     ) -> None:
         self.where = address.where
         self._address = address
@@ -99,7 +71,7 @@ class PostgresStore:
         self._lock = threading.RLock()
         self._group = Group(self._batch)
         self._numbers = Group(self._tell_number)
-        self._known = known or _Known(self._named)
+        self._known = known or Known(self._named)
         self._reader: PostgresStore | None = None
         self._only_reads = known is not None
         self._reads_only = False
@@ -148,9 +120,10 @@ class PostgresStore:
     def _named(self) -> int | None:
         """The number of the last entry that the head names now; those who ask at the same time ask once."""
         try:
-            return self._beside()._numbers.perform(lambda number: number, False, self._timeout, self.where)
+            found = self._beside()._numbers.perform(lambda number: number, False, self._timeout, self.where)
         except LedgerError:
             return None
+        return None if found is None else int(found)
 
     def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` as the only writer; on return its rows are on the server's disk.
@@ -391,7 +364,7 @@ class PostgresStore:
             identity, book = read(row[0]) if row else ("", None)
         except ValueError:
             identity, book = "", None
-        if book is None or {identity, row[1]} != {self._known.identity}:
+        if row is None or book is None or {identity, row[1]} != {self._known.identity}:
             raise LedgerCorrupt(
                 f"The head of the ledger at {self.where} is missing, unreadable or another ledger's: nothing tells "
                 "whether the ledger is complete.",
