@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import InvalidParameter, LedgerCorrupt
-from discreet.ledger import Account, Loss, open_ledger, store
-from discreet.ledger.sqlite import rows
+from discreet.ledger import Account, Loss, open_ledger, rows, store
+from discreet.ledger.sqlite import rows as sqlite_rows
 
 ANSWER = bytes(range(256)) * 40
 
@@ -19,7 +19,7 @@ ANSWER = bytes(range(256)) * 40
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rows, "AT_ONCE", 1000)
-    monkeypatch.setattr(rows, "PIECE", 1000)
+    monkeypatch.setattr(sqlite_rows, "PIECE", 1000)
     monkeypatch.setattr(store, "PIECE", 1000)
 
 

@@ -191,9 +191,11 @@ def note(path: str, head: Head) -> None:
 
 
 def fresh(path: str, number: int) -> list[Entry]:
-    kind = PostgresRows if "://" in path else SqlRows
+    start = Book(Head(0, ""), {})
     with raw(path) as connection:
-        return kind(connection, Book(Head(0, ""), {}), 0).after(0, number)
+        postgres = "://" in path
+        rows = PostgresRows(connection, start, 0, "") if postgres else SqlRows(connection, start, 0)
+        return rows.after(0, number)
 
 
 def test_an_entry_rewritten_with_a_right_hash(path: str) -> None:

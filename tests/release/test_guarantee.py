@@ -246,6 +246,14 @@ def test_a_charge_between_looking_and_re_pricing_is_seen(
     assert Guarantee.declared(policy).units == {"t": "column id"}
 
 
+def test_a_comment_of_a_described_question_ends_where_its_line_ended() -> None:
+    asked = "SELECT county, -- of */ residence\n'a--b' AS \"x--\", /* why -- */ COUNT(*)\nFROM visits -- all"
+    _, what = who_and_what(described(asked))
+    assert what == (
+        "SELECT county, /* of * / residence */ 'a--b' AS \"x--\", /* why -- */ COUNT(*) FROM visits /* all */"
+    )
+
+
 def test_a_description_is_one_line() -> None:
     who, what = who_and_what(described("SELECT\n 1 \t" + "x" * 9000))
     assert who

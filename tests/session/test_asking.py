@@ -22,6 +22,7 @@ from discreet.errors import (
     DiscreetError,
     EngineError,
     InvalidParameter,
+    LedgerCorrupt,
     LedgerError,
     PostProcessingError,
     QueryRefused,
@@ -128,6 +129,18 @@ def test_a_bill_that_forgets_to_look_is_found(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(Bill, "_looked_up", lambda *_: None)
     with pytest.raises(AssertionError):
         test_an_interrupt_within_the_charge_is_looked_up(monkeypatch, "after")
+
+
+def test_a_ledger_that_refused_as_damaged_charged_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def damaged(*_: object, **__: object) -> object:
+        raise LedgerCorrupt("Entry 1 of the ledger was altered.", "Restore it.")
+
+    session = opened()
+    monkeypatch.setattr(Ledger, "charge", damaged)
+    monkeypatch.setattr(Ledger, "newest", damaged)
+    with pytest.raises(LedgerCorrupt, match="Nothing was charged") as caught:
+        session.sql(COUNT, epsilon=0.5)
+    assert caught.value.charged is None
 
 
 def test_a_charge_whose_ledger_cannot_be_read_any_more_counts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
 from discreet.ledger.faults import busy
+from discreet.ledger.store import NOTHING, Needs
 
 Result = TypeVar("Result")
 
@@ -21,9 +22,10 @@ MOST = 64
 class QueuedWork:
     """One piece of work in the queue, and its outcome."""
 
-    def __init__(self, work: Callable[[Any], Any], writes: bool) -> None:
+    def __init__(self, work: Callable[[Any], Any], writes: bool, needs: Needs = NOTHING) -> None:
         self.work = work
         self.writes = writes
+        self.needs = needs
         self.tries = 0
         self.alone = False  # whether it shared a transaction that failed, and is tried again by itself
         self.result: Any = None
@@ -97,14 +99,21 @@ class Group:
             batch += self._waiting[:size]
             del self._waiting[:size]
 
-    def perform(self, work: Callable[[Any], Result], writes: bool, timeout: float, where: str) -> Result:
+    def perform(
+        self,
+        work: Callable[[Any], Result],
+        writes: bool,
+        timeout: float,
+        where: str,
+        needs: Needs = NOTHING,
+    ) -> Result:
         """Have work done, and return its result.
 
         Raises:
             LedgerError: it was not begun in time.
             Exception: that of the work.
         """
-        request = QueuedWork(work, writes)
+        request = QueuedWork(work, writes, needs)
         if not self.submit(request, timeout):
             raise busy(where)
         if request.error is not None:
@@ -157,9 +166,10 @@ class Group:
 
 
 class Step:
-    """How far a transaction came: the request at work, and whether the commit has begun."""
+    """How far a transaction came: the request at work, whether those of several are written, and the commit."""
 
     at: QueuedWork | None = None
+    sharing = False
     committing = False
 
 
@@ -167,6 +177,9 @@ class Changing(Protocol):
     """The rows of a transaction, which note whether the request at work wrote any."""
 
     changed: bool
+
+    def flush(self) -> None:
+        """Write the entries that were appended."""
 
 
 def run_all(
@@ -198,6 +211,10 @@ def run_all(
             request.finish()
         rows.changed = False
     step.at = None
+    # A fault of what several have appended is of one of them: each is tried again alone.
+    step.sharing = len(requests) > 1
+    rows.flush()
+    step.sharing = False
 
 
 def fail(requests: Sequence[QueuedWork], problem: Exception) -> None:

@@ -29,7 +29,7 @@ from discreet.ledger.chain.entry import (
 from discreet.ledger.chain.verify import check, verify
 from discreet.ledger.faults import DiskFullError, UnknownOutcome
 from discreet.ledger.room import Room, Rooms
-from discreet.ledger.store import PAGE, Rows, Store, copied, pieces
+from discreet.ledger.store import PAGE, Needs, Rows, Store, copied, pieces
 from discreet.ledger.turn import WAIT, turn
 
 if TYPE_CHECKING:
@@ -158,7 +158,7 @@ class Ledger:
             return entry
 
         try:
-            entry = self._store.write(work)
+            entry = self._store.write(work, Needs(tuple(names)))
         except UnknownOutcome as error:
             tell(error, cost)
             raise
@@ -211,7 +211,7 @@ class Ledger:
             rows.append(settled, file)
 
         try:
-            self._store.write(work)
+            self._store.write(work, Needs(charge=charge.number))
         except DiskFullError:
             if room is None or not room.give_back():
                 raise

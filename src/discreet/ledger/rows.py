@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import os
 import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
@@ -17,7 +19,7 @@ from discreet.errors import LedgerCorrupt
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry, Head, Kind, Posting, corrupt, genesis
 from discreet.ledger.chain.verify import caught_up
-from discreet.ledger.store import Charged
+from discreet.ledger.store import Charged, Needs, pieces
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -28,30 +30,33 @@ POSTING = ("account", "number", "position", *LOSSES, "rule", "squares", "charges
 """The columns of a posting, in order."""
 
 ENTRY = (
-    "number",
-    "time",
-    "kind",
-    "question",
-    "question_key",
-    "settles",
-    "digest",
-    "guarantee",
-    "event",
-    "description",
-    "totals",
-    "previous",
-    "hash",
-)
+    "number", "time", "kind", "question", "question_key", "settles", "digest", "guarantee", "event", "description",
+    "totals", "previous", "hash",
+)  # fmt: skip
 """The columns of an entry, in order; the answer, which may be large, is read alone."""
 
 _RATIONAL = re.compile(r"\d{1,100}(/[1-9]\d{0,99})?")
 _SQUARES = re.compile(r"\d{1,200}(/[1-9]\d{0,199})?")
 _ENTRIES = f"SELECT {', '.join(ENTRY)} FROM discreet_entry"
 _POSTINGS = f"SELECT {', '.join(POSTING)} FROM discreet_posting"
+_LATEST = (
+    f"WITH asked (account) AS (VALUES {{}}) SELECT {', '.join(f'p.{name} AS {name}' for name in POSTING)} FROM asked "
+    "JOIN discreet_posting AS p ON p.account = asked.account "
+    "AND p.number = (SELECT MAX(number) FROM discreet_posting WHERE account = asked.account)"
+)
+"""The latest posting of each of some accounts, each found by the index."""
+_CHARGE = ("number", "hash", "question", "settled")
+_CHARGES = (
+    "SELECT number, hash, question, EXISTS (SELECT 1 FROM discreet_entry WHERE settles = e.number) AS settled "
+    "FROM discreet_entry AS e WHERE kind = 'charge' AND number IN ({})"
+)
 ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}) VALUES ({', '.join('?' * len(ENTRY))})"
-ADD_POSTING = f"INSERT INTO discreet_posting ({', '.join(POSTING)}) VALUES ({'?, ' * (len(POSTING) - 1)}?)"
+ADD_POSTINGS = f"INSERT INTO discreet_posting ({', '.join(POSTING)}) VALUES {{}}"
+ONE_POSTING = f"({', '.join('?' * len(POSTING))})"
 
 
+AT_ONCE = 1 << 20
+"""Up to so many bytes of an answer are written at once, which is faster; a larger one is written piece by piece."""
 KNOWN = 256
 """How many of the entries that were read last are known by their fields."""
 
@@ -72,7 +77,7 @@ class Cursor(Protocol):
 class TableRows:
     """Reads and appends within a transaction that its store has begun.
 
-    A database fills in `execute`, `answer` and `whole`, and extends `append` by the answer.
+    A database fills in `execute`, `answer`, `whole`, `add` and `add_large`.
 
     Args:
         known: the book that was read or noted last.
@@ -87,6 +92,10 @@ class TableRows:
         self._last: list[Entry] = []  # those at the end of the chain, as this transaction read or wrote them
         self._lines: dict[str, Posting | None] = {}  # the latest of each account, likewise
         self._posted: dict[str, int] = {}  # the numbers of their entries
+        self._fetched: dict[str, Row | None] = {}  # the rows of the latest postings, unread
+        self._fetched_entries: dict[int, Entry] = {}
+        self._charges: dict[int, Charged] = {}
+        self._unwritten: list[tuple[Entry, bytes | None]] = []
         self.changed = False
 
     @property
@@ -122,7 +131,10 @@ class TableRows:
         book = self.book()
         if account in self._lines:
             return self._lines[account]
-        row = self._first(f"{_POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
+        if account in self._fetched:
+            row = self._fetched[account]
+        else:
+            row = self._first(f"{_POSTINGS} WHERE account = ? ORDER BY number DESC LIMIT 1", account)
         try:
             line = None if row is None else _posting(row)
         except (ValueError, TypeError):
@@ -137,16 +149,15 @@ class TableRows:
     def posted(self, account: str) -> Entry | None:
         """See `Rows`."""
         at = None if self.tally(account) is None else self._posted.get(account)
+        if at in self._fetched_entries:
+            return self._fetched_entries[at]
         return next(iter(self.after(at - 1, 1)), None) if isinstance(at, int) else None
 
     def charged(self, number: int) -> Charged | None:
         """See `Rows`."""
-        settled = "EXISTS (SELECT 1 FROM discreet_entry WHERE settles = e.number)"
-        row = self._first(
-            f"SELECT hash, question, {settled} FROM discreet_entry AS e WHERE number = ? AND kind = 'charge'",
-            number,
-        )
-        return None if row is None else Charged(row[0], row[1], bool(row[2]))
+        if number not in self._charges:
+            self._fetch_charges([number])
+        return self._charges.get(number)
 
     def first_settlement(self, question: str) -> Entry | None:
         """See `Rows`."""
@@ -154,9 +165,39 @@ class TableRows:
             "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question)
         )
 
+    def fetch(self, needs: Sequence[Needs]) -> None:
+        """Read together the rows that the work of a batch asks for one by one.
+
+        Each of them is compared and checked where it is asked for, as if it were read there.
+        """
+        accounts = list({account: None for one in needs for account in one.accounts})
+        if accounts:
+            asked = ", ".join(["(?)"] * len(accounts))
+            found = self.all(POSTING, _LATEST.format(asked), accounts)
+            self._fetched = {**dict.fromkeys(accounts), **{row[0]: row for row in found}}
+            first = self._last[0].number if self._last else 0
+            numbers = {row[1] for row in found if isinstance(row[1], int) and not 0 < first <= row[1]}
+            with contextlib.suppress(LedgerCorrupt):  # whoever asks for such an entry is told
+                marks = ", ".join("?" * len(numbers))
+                entries = self._entries(f"WHERE number IN ({marks})", *numbers) if numbers else []
+                self._fetched_entries = {entry.number: entry for entry in entries}
+        charges = [one.charge for one in needs if one.charge]
+        if charges:
+            self._fetch_charges(charges)
+
+    def _fetch_charges(self, numbers: Sequence[int]) -> None:
+        self.flush()
+        marks = ", ".join("?" * len(numbers))
+        for number, key, question, settled in self.all(_CHARGE, _CHARGES.format(marks), numbers):
+            self._charges[number] = Charged(key, question, bool(settled))
+
     def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
         """Run a statement; a value stands for each question mark."""
         raise NotImplementedError
+
+    def all(self, columns: Sequence[str], sql: str, values: Sequence[object]) -> list[Row]:
+        """All rows that a query of these columns finds."""
+        return self.execute(sql, values).fetchall()
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
@@ -194,10 +235,17 @@ class TableRows:
         return self._first(orphan) is not None
 
     def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
-        """See `Rows`; the answer is added by each database in its own way."""
+        """See `Rows`. A small answer is written with all others of the batch, by `flush`."""
         book = self.book()
         self.changed = True
-        self.add(entry, answer)
+        size = 0 if answer is None else answer.seek(0, os.SEEK_END)
+        if size > AT_ONCE:
+            self.flush()
+            self.add_large(entry, cast(BinaryIO, answer))
+        else:
+            self._unwritten.append((entry, None if answer is None else b"".join(pieces(answer))))
+        if entry.settles in self._charges:
+            self._charges[entry.settles] = self._charges[entry.settles]._replace(settled=True)
         _remember(entry)
         if self._last:
             self._last.append(entry)
@@ -205,8 +253,18 @@ class TableRows:
         self._posted.update((line.account, entry.number) for line in entry.postings)
         self._book = book.plus(entry)
 
-    def add(self, entry: Entry, answer: BinaryIO | None) -> None:
-        """Write an entry, its postings and its answer."""
+    def flush(self) -> None:
+        """Write the entries that were appended, in order: before anything is read anew, and before the commit."""
+        if self._unwritten:
+            unwritten, self._unwritten = self._unwritten, []
+            self.add(unwritten)
+
+    def add(self, entries: Sequence[tuple[Entry, bytes | None]]) -> None:
+        """Write entries, their postings and their answers."""
+        raise NotImplementedError
+
+    def add_large(self, entry: Entry, answer: BinaryIO) -> None:
+        """Write a settlement, and its answer piece by piece."""
         raise NotImplementedError
 
     def salt(self, dataset: str) -> int | None:
@@ -225,18 +283,21 @@ class TableRows:
         self.execute("INSERT INTO discreet_salt (dataset_key, dataset, salt) VALUES (?, ?, ?)", row)
 
     def _first(self, sql: str, *values: object) -> Row | None:
+        self.flush()
         return cast(Row | None, self.execute(sql, values).fetchone())
 
     def _first_entry(self, which: str, *values: object) -> Entry | None:
         return next(iter(self._entries(which, *values)), None)
 
     def _entries(self, which: str, *values: object) -> list[Entry]:
-        rows = self.execute(f"{_ENTRIES} {which}", values).fetchall()
+        self.flush()
+        rows = self.all(ENTRY, f"{_ENTRIES} {which}", values)
         charges = [row[0] for row in rows if row[2] != "settle"]
         lines: dict[int, list[Row]] = {}
         if charges:
-            between = "WHERE number BETWEEN ? AND ? ORDER BY number, position"
-            for line in self.execute(f"{_POSTINGS} {between}", (min(charges), max(charges))):
+            marks = ", ".join("?" * len(charges))
+            of_them = f"WHERE number IN ({marks}) ORDER BY number, position"
+            for line in self.all(POSTING, f"{_POSTINGS} {of_them}", charges):
                 lines.setdefault(line[1], []).append(line)
         return [_entry(len(row), *row, *chain.from_iterable(lines.get(row[0], ()))) for row in rows]
 

@@ -41,6 +41,22 @@ class Charged(NamedTuple):
     settled: bool
 
 
+class Needs(NamedTuple):
+    """The rows that some work asks for, so that those of a whole batch are read together.
+
+    Attributes:
+        accounts: whose latest postings it asks for, by name.
+        charge: the number of the charge that it settles; 0 for none.
+    """
+
+    accounts: tuple[str, ...] = ()
+    charge: int = 0
+
+
+NOTHING = Needs()
+"""What is not said is read when it is asked for."""
+
+
 class Rows(Protocol):
     """The rows as one transaction sees them."""
 
@@ -110,7 +126,7 @@ class Store(Protocol):
     def look(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on entries that are committed, all that were before; for looks, which nothing is charged by."""
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` alone, then make its entries durable before returning. All of it or nothing."""
 
     def afresh(self) -> None:
@@ -144,7 +160,7 @@ class MemoryStore:
 
     look = read
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` alone. Work appends at its very end, so there is nothing to undo when it raises."""
         if os.getpid() != self._process:
             # Before the lock: another thread of the parent may have held it at the fork.

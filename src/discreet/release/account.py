@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 import os
+import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -330,10 +331,19 @@ def described(words: str, who: str = "") -> str:
         words: of the question.
         who: the name of the analyst; by default the user of this process.
     """
-    line = " ".join(words.split())
+    line = " ".join(_COMMENT.sub(_closed, words).split())
     if len(line) > LONGEST_DESCRIPTION:
         line = line[: LONGEST_DESCRIPTION - 1] + "…"
     return f"{who or user()} asked: {line}"
+
+
+_COMMENT = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--([^\n]*)""", re.DOTALL)
+
+
+def _closed(found: re.Match[str]) -> str:
+    """A comment that ends where its line ended, when all lines are one; a quoted text stays."""
+    comment = found[1]
+    return found[0] if comment is None else f"/*{comment.replace('*/', '* /')} */"
 
 
 def user() -> str:

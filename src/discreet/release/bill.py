@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Self
 
-from discreet.errors import BudgetExceeded, InvalidParameter, tell
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, tell
 from discreet.ledger import Charge, Ledger, Loss
 from discreet.ledger.faults import UnknownOutcome
 
@@ -54,6 +54,8 @@ class Bill:
         ledger, question, loss, since = self._unsure
         if isinstance(error, UnknownOutcome):
             return loss
+        if isinstance(error, LedgerCorrupt):
+            return None  # found before the commit, and all of the charge's transaction is undone
         try:
             newest = ledger.newest(RECENT)
         except Exception:

@@ -65,8 +65,8 @@ class Guard:
         self._app = app
         self._service = service
         secure = service.settings.secure
-        self._headers = (*HEADERS, _STRICT) if secure else HEADERS
-        self._own = {name for name, _ in self._headers} - {b"cache-control"} | {b"server"}
+        self.headers = (*HEADERS, _STRICT) if secure else HEADERS
+        self._own = {name for name, _ in self.headers} - {b"cache-control"} | {b"server"}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Serve one request."""
@@ -84,7 +84,7 @@ class Guard:
                 self._service.counted.add(scope.get("route"), message["status"])
                 kept = [one for one in message["headers"] if one[0].lower() not in self._own]
                 has = {name.lower() for name, _ in kept}
-                message["headers"] = [*kept, *(one for one in self._headers if one[0] not in has)]
+                message["headers"] = [*kept, *(one for one in self.headers if one[0] not in has)]
             await send(message)
 
         try:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -21,14 +22,14 @@ MOST_HEAD = 1 << 15
 """Bytes of these lines, and of those behind a body."""
 
 
-def _unreadable() -> bytes:
+def _unreadable(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
     """The whole answer to a request that cannot be read: an error like any other, with the headers of every answer."""
     error = InvalidParameter("The request cannot be read.", "Send one as of HTTP/1.1.")
     error.told = True
     said = json.dumps(body(error)).encode()
     lines = [
         b"HTTP/1.1 400 Bad Request",
-        *(name + b": " + value for name, value in HEADERS),
+        *(name + b": " + value for name, value in headers),
         b"content-type: application/json",
         b"content-length: " + str(len(said)).encode(),
         b"connection: close",
@@ -40,6 +41,7 @@ class Patient:
     """Waits for the first lines of a request, for which uvicorn itself waits without end."""
 
     loop: asyncio.AbstractEventLoop
+    config: Any
     cycle: Any
     transport: Any
     _late: asyncio.TimerHandle | None = None
@@ -63,7 +65,9 @@ class Patient:
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that cannot be read, as every other one is refused; no guard sees it."""
         del msg  # h11's own words, of the part that it could not read
-        self.transport.write(_unreadable())
+        self.transport.write(
+            _unreadable(getattr(self.config.app, "headers", HEADERS))
+        )  # the guard's, with its own
         self.transport.close()
 
     def _wait(self) -> None:

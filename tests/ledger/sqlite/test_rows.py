@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from discreet.errors import LedgerError
-from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger import Account, Loss, open_ledger, rows
 from discreet.ledger.chain import verify
 from discreet.ledger.chain.book import Book
-from discreet.ledger.sqlite import rows, store
+from discreet.ledger.sqlite import store
+from discreet.ledger.sqlite.rows import SqlRows
 
 
 @pytest.mark.parametrize("size", [0, 1, 999, 1000, 1001, 5000])
@@ -52,7 +53,7 @@ def test_the_end_of_the_chain_is_checked_again_once_somebody_wrote(
 def test_a_ledger_that_is_never_read_again_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a reader holds the ledger for unchanged, whoever wrote."""
 
-    class Same(rows.SqlRows):
+    class Same(SqlRows):
         def __init__(self, *given: Any, same: bool | None = None) -> None:
             super().__init__(*given, same=same is not None)
 

@@ -6,8 +6,10 @@ import psycopg
 import pytest
 
 from discreet.errors import LedgerError
+from discreet.server.people import People
 from discreet.server.records.postgres import PostgresTables
 from tests.server.conftest import OpenState
+from tests.server.records.test_changes import see_changes_at_once
 from tests.servers import connect, new_schema, postgres
 
 
@@ -32,6 +34,26 @@ def test_a_connection_that_was_dropped_is_opened_again(open_state: OpenState) ->
         work()
     assert state.verify().number == 1
     state.close()
+
+
+def test_changes_are_seen_at_once_and_rows_are_kept_while_nothing_changes(
+    open_state: OpenState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = new_schema()
+    pair = People(open_state(place)), People(open_state(place))
+    see_changes_at_once(pair)
+    token = pair[0].issue("test", "ana")
+    assert pair[1].caller(token) is not None
+    monkeypatch.setattr(pair[1].state, "all", lambda *_: pytest.fail("nothing changed"))
+    assert pair[1].caller(token) is not None
+
+
+def test_rows_that_outlive_a_change_are_found(open_state: OpenState, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: a change that is not noted in its own transaction."""
+    place = new_schema()
+    monkeypatch.setattr(PostgresTables, "change", lambda self: None)
+    with pytest.raises(AssertionError):
+        see_changes_at_once((People(open_state(place)), People(open_state(place))))
 
 
 def test_a_server_that_is_not_there_is_an_error_of_ours(open_state: OpenState) -> None:

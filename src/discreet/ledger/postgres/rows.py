@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from discreet.ledger.chain.book import Book
-from discreet.ledger.chain.entry import Entry
-from discreet.ledger.rows import ADD_ENTRY, ADD_POSTING, Cursor, TableRows, entry_row, posting_rows
+from discreet.ledger.chain.entry import Entry, Head, genesis
+from discreet.ledger.rows import (
+    ADD_ENTRY,
+    ADD_POSTINGS,
+    ONE_POSTING,
+    Cursor,
+    TableRows,
+    entry_row,
+    posting_rows,
+)
 from discreet.ledger.store import pieces
 
 if TYPE_CHECKING:
@@ -17,16 +27,28 @@ _ADD_PIECE = "INSERT INTO discreet_answer (number, piece, content) VALUES (?, ?,
 
 
 class PostgresRows(TableRows):
-    """Reads and appends within a transaction of PostgreSQL."""
+    """Reads and appends within a transaction of PostgreSQL.
 
-    def __init__(self, connection: psycopg.Connection[Any], known: Book, look: int) -> None:
+    Args:
+        connection: that is in it.
+        known: the book that the head names.
+        look: how many entries before it are checked again.
+        identity: of the ledger, as the transaction found it.
+    """
+
+    def __init__(self, connection: psycopg.Connection[Any], known: Book, look: int, identity: str) -> None:
         super().__init__(known, look)
         self._connection = connection
+        self._identity = identity
         self.added: Entry | None = None
 
     def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
         """Run a statement; a value stands for each question mark."""
         return self._connection.execute(sql.replace("?", "%s"), values)
+
+    def genesis(self) -> Head:
+        """See `Rows`."""
+        return genesis(self._identity)
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
@@ -47,12 +69,24 @@ class PostgresRows(TableRows):
     def whole(self) -> None:
         """Nothing: the server has checksums of its own, and no total is believed that an index alone finds."""
 
-    def add(self, entry: Entry, answer: BinaryIO | None) -> None:
-        """See `TableRows`; entry and postings go to the server together."""
+    def add(self, entries: Sequence[tuple[Entry, bytes | None]]) -> None:
+        """See `TableRows`; all of them go to the server together."""
         with self._connection.pipeline():
-            self.execute(ADD_ENTRY, entry_row(entry))
-            for row in posting_rows(entry):
-                self.execute(ADD_POSTING, row)
-        for at, piece in enumerate(pieces(answer) if answer is not None else ()):
+            for entry, answer in entries:
+                self._add(entry)
+                for at, piece in enumerate(pieces(io.BytesIO(answer or b""))):
+                    self.execute(_ADD_PIECE, (entry.number, at, piece))
+
+    def add_large(self, entry: Entry, answer: BinaryIO) -> None:
+        """See `TableRows`."""
+        self._add(entry)
+        for at, piece in enumerate(pieces(answer)):
             self.execute(_ADD_PIECE, (entry.number, at, piece))
+
+    def _add(self, entry: Entry) -> None:
+        self.execute(ADD_ENTRY, entry_row(entry))
+        if lines := posting_rows(entry):
+            self.execute(
+                ADD_POSTINGS.format(", ".join([ONE_POSTING] * len(lines))), [*chain.from_iterable(lines)]
+            )
         self.added = entry

@@ -22,16 +22,18 @@ from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.book_text import read, told
 from discreet.ledger.chain.entry import FORMAT, Entry, genesis
 from discreet.ledger.chain.verify import LOOK
+from discreet.ledger.committed import Unknown, reach_back
 from discreet.ledger.faults import UnknownOutcome, busy
 from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
 from discreet.ledger.postgres.address import Address
 from discreet.ledger.postgres.dialling import begin_reading, begin_writing, dial, hang_up, see_durable
 from discreet.ledger.postgres.faults import explain
+from discreet.ledger.postgres.known import Known
 from discreet.ledger.postgres.migrations import migrate
 from discreet.ledger.postgres.rows import PostgresRows
 from discreet.ledger.postgres.schema import MIGRATIONS
 from discreet.ledger.postgres.turns import AdvisoryTurns
-from discreet.ledger.store import Result, Rows
+from discreet.ledger.store import NOTHING, Needs, Result, Rows
 
 if TYPE_CHECKING:
     import psycopg
@@ -40,21 +42,26 @@ TAIL = 4
 """How many entries before the head are checked again at each charge."""
 TRIES = 3
 """How often a transaction is tried whose connection was lost before its commit, or that was not committed."""
-_HEAD = "SELECT book FROM discreet_head"
+_HEAD = "SELECT book, (SELECT identity FROM discreet_ledger) FROM discreet_head"
 
 
 class PostgresStore:
-    """One connection to one database. Threads that come at the same time share a transaction and its commit.
+    """Two connections to one database, for those who write and those who read: nobody reads behind a commit.
+
+    Threads that come at the same time share a transaction and its commit.
 
     Args:
         address: of the ledger; it is made where it is not there.
         timeout: seconds to wait for other writers, and for a server that is gone.
         may_read: whether a ledger that this user may only read is opened all the same.
+        known: of the store that this one reads for; None for one of its own.
     """
 
     durable = True
 
-    def __init__(self, address: Address, timeout: float, may_read: bool = False) -> None:
+    def __init__(
+        self, address: Address, timeout: float, may_read: bool = False, known: Known | None = None
+    ) -> None:
         self.where = address.where
         self._address = address
         self._timeout = timeout
@@ -63,21 +70,62 @@ class PostgresStore:
         self._closed = False
         self._lock = threading.RLock()
         self._group = Group(self._batch)
-        self._identity = ""
-        self._book: Book | None = None  # the newest that was committed, as this process knows
+        self._numbers = Group(self._tell_number)
+        self._known = known or Known(self._named)
+        self._reader: PostgresStore | None = None
+        self._only_reads = known is not None
         self._reads_only = False
         self._may_read = may_read
         self.turns = AdvisoryTurns(address)
         forks.before_each(self)
         self._submit(lambda rows: rows.book(), False)
+        if known is None:
+            self._beside()
 
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on a snapshot."""
-        return self._submit(work, False)
+        return self._submit(work, False) if self._only_reads else self._beside().read(work)
 
-    look = read  # another host may have written
+    def _beside(self) -> PostgresStore:
+        """The same ledger by another connection."""
+        found = self._reader
+        if found is None:
+            with self._lock:
+                if self._closed:
+                    raise LedgerError("The ledger is closed.", "Open it again.")
+                found = self._reader = self._reader or PostgresStore(
+                    self._address, self._timeout, True, self._known
+                )
+        return found
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+    def look(self, work: Callable[[Rows], Result]) -> Result:
+        """Run `work` on the end of the ledger that is known here, or on a snapshot.
+
+        Where another host wrote since, the entries that it wrote are read first, once for all who look.
+        """
+        if not self._closed and self._process == os.getpid():
+            with contextlib.suppress(Unknown):
+                return self._known.committed.look(self._catch_up, work)
+        return self.read(work)
+
+    def _catch_up(self, work: Callable[[Rows], int]) -> int:
+        """Read the entries that others wrote, for all who look and for all who ask whether one is settled."""
+
+        def reached(rows: Rows) -> int:
+            reach_back(rows, self._known.committed, self._known.settled)
+            return work(rows)
+
+        return self.read(reached)
+
+    def _named(self) -> int | None:
+        """The number of the last entry that the head names now; those who ask at the same time ask once."""
+        try:
+            found = self._beside()._numbers.perform(lambda number: number, False, self._timeout, self.where)
+        except LedgerError:
+            return None
+        return None if found is None else int(found)
+
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` as the only writer; on return its rows are on the server's disk.
 
         Raises:
@@ -89,14 +137,15 @@ class PostgresStore:
                 "charged, and settled answers are given again.",
                 "Name the primary server, and a user that may write the ledger.",
             )
-        return self._submit(work, True)
+        return self._submit(work, True, needs)
 
     def lacks(self, question: str) -> bool:
-        """It is looked up: another host may have settled it."""
-        return False
+        """Whether a question is certainly not settled, as far as can be told without a transaction."""
+        here = not self._closed and self._process == os.getpid()
+        return here and self._known.settled.lacks(question, lambda: self._catch_up(lambda _: 0))
 
     def afresh(self) -> None:
-        """The server alone knows its disk; it keeps nothing here."""
+        """The server alone knows its disk; each transaction asks it."""
 
     def close(self) -> None:
         """Close the connections."""
@@ -104,6 +153,8 @@ class PostgresStore:
             self._closed = True
             self.release()
             self.turns.close()
+        if self._reader is not None:
+            self._reader.close()
 
     def hold(self) -> None:
         """Wait for the running transaction and keep others out."""
@@ -113,18 +164,22 @@ class PostgresStore:
         """Undo `hold`; in a forked child also forget the threads that waited."""
         if child:
             self._group.forget()
+            self._numbers.forget()
             self.turns.forget()
         self._lock.release()
 
     def release(self) -> None:
         """Close the connection; the next transaction opens a new one. The caller holds the lock."""
+        if self._process != os.getpid():
+            self._known.committed.forget()
+            self._known.settled.forget()
         connection, self._connection = self._connection, None
         hang_up(connection, self._process)
 
-    def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
-        return self._group.perform(work, writes, self._timeout, self.where)
+    def _submit(self, work: Callable[[Any], Result], writes: bool, needs: Needs = NOTHING) -> Result:
+        return self._group.perform(work, writes, self._timeout, self.where, needs)
 
-    def _batch(self, requests: Sequence[QueuedWork]) -> None:
+    def _batch(self, requests: list[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
         import psycopg
 
@@ -154,9 +209,21 @@ class PostgresStore:
                 raise
             else:
                 return
-            fail(requests if step.at is None else [step.at], problem)
+            if not step.sharing:
+                fail(requests if step.at is None else [step.at], problem)
         finally:
             self._lock.release()
+
+    def _tell_number(self, requests: list[QueuedWork]) -> None:
+        """Tell all who ask the number that the head names now."""
+        import psycopg
+
+        found: int | None = None
+        with self._lock, contextlib.suppress(psycopg.Error, LedgerError):
+            row = self._ready().execute(f"SELECT number FROM {self._address.quoted}.discreet_head").fetchone()
+            found = row[0] if row else None
+        for request in requests:
+            request.result, request.done = found, True
 
     def _again(self, requests: Sequence[QueuedWork]) -> bool:
         """Whether requests are to be tried again whose transaction is known not to stand."""
@@ -164,23 +231,27 @@ class PostgresStore:
             request.tries += 1
         return all(request.tries < TRIES for request in requests)
 
-    def _transact(self, requests: Sequence[QueuedWork], step: Step) -> None:
+    def _transact(self, requests: list[QueuedWork], step: Step) -> None:
         import psycopg
 
         writes = any(request.writes for request in requests)
         connection = self._ready()
         begin = f"{begin_writing(self._address, self._timeout)}; {_HEAD} FOR UPDATE"
         noted = self._noted(connection, begin if writes else f"{begin_reading(self._address)}; {_HEAD}")
-        rows = PostgresRows(connection, noted, TAIL)
+        rows = PostgresRows(connection, noted, TAIL, self._known.identity)
         if writes:
-            rows.book()
+            self._group.gather(requests)  # who came while another process had the lock
+            book = rows.book()
+            if self._known.settled.wanted:
+                self._known.settled.load(book.head.number, rows.settled())
+            reach_back(rows, self._known.committed, self._known.settled)
+            rows.fetch([request.needs for request in requests])
         run_all(requests, rows, step, (psycopg.Error,))
         if rows.added is None:
             connection.execute("COMMIT")
         else:
             self._commit(connection, rows.book(), rows.added, step)
-        if rows.reached is not None:
-            self._book = rows.reached
+        self._known.note(rows)
         for request in requests:
             request.done = True
 
@@ -189,7 +260,8 @@ class PostgresStore:
         import psycopg
 
         connection.execute(
-            "UPDATE discreet_head SET number = %s, book = %s", (book.head.number, told(self._identity, book))
+            "UPDATE discreet_head SET number = %s, book = %s",
+            (book.head.number, told(self._known.identity, book)),
         )
         step.committing = True
         try:
@@ -234,7 +306,7 @@ class PostgresStore:
             return self._connection
         self.release()
         self._process = os.getpid()
-        connection = dial(self._address, self._timeout if self._identity else 0.0)
+        connection = dial(self._address, self._timeout if self._known.identity else 0.0)
         try:
             self._open(connection)
         except BaseException:
@@ -260,16 +332,16 @@ class PostgresStore:
                 f"The ledger at {self.where} is of a format that this version does not know.",
                 "Use the version of discreet that wrote it or a later one.",
             )
-        if self._identity and row[1] != self._identity:
+        if self._known.identity and row[1] != self._known.identity:
             raise LedgerCorrupt(f"Another ledger is at {self.where} than before.", "Put the right one back.")
-        self._identity = row[1]
+        self._known.identity = row[1]
         if connection.execute(_HEAD).fetchone() is None and not self._reads_only:
             self._begin_head(connection)
-        rows = PostgresRows(connection, self._noted(connection, _HEAD), LOOK)
+        rows = PostgresRows(connection, self._noted(connection, _HEAD), LOOK, self._known.identity)
         for account in rows.book().tallies:
             rows.tally(account)
         connection.execute("COMMIT")
-        self._book = rows.book()
+        self._known.note(rows)
 
     def _begin_head(self, connection: psycopg.Connection[Any]) -> None:
         """Note the head of an empty ledger; of one with entries it is lost."""
@@ -277,12 +349,13 @@ class PostgresStore:
         connection.execute(
             "INSERT INTO discreet_head (one, number, book) SELECT true, 0, %s "
             "WHERE NOT EXISTS (SELECT 1 FROM discreet_entry) ON CONFLICT DO NOTHING",
-            (told(self._identity, Book(genesis(self._identity), {})),),
+            (told(self._known.identity, Book(genesis(self._known.identity), {})),),
         )
         connection.execute(f"COMMIT; {begin_reading(self._address)}")
 
     def _noted(self, connection: psycopg.Connection[Any], statements: str) -> Book:
         """The book in the second place, once it is known to be ours and no older than the one that was seen here."""
+        known = self._known.book
         cursor = connection.execute(statements)
         while cursor.nextset():
             pass
@@ -291,8 +364,7 @@ class PostgresStore:
             identity, book = read(row[0]) if row else ("", None)
         except ValueError:
             identity, book = "", None
-        known = self._book
-        if book is None or identity != self._identity:
+        if row is None or book is None or {identity, row[1]} != {self._known.identity}:
             raise LedgerCorrupt(
                 f"The head of the ledger at {self.where} is missing, unreadable or another ledger's: nothing tells "
                 "whether the ledger is complete.",

@@ -25,7 +25,7 @@ from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import connected, format_of
 from discreet.ledger.sqlite.rows import SqlRows
-from discreet.ledger.store import Result, Rows
+from discreet.ledger.store import NOTHING, Needs, Result, Rows
 
 TIMEOUT = 30.0
 
@@ -122,6 +122,7 @@ def _adopted(where: str, lost: Loss | None, accounts: set[str], timeout: float) 
             description="taken over with what may have been spent in entries that are gone",
         )  # fmt: skip
         rows.append(entry)
+        rows.flush()
         connection.execute("COMMIT")
         reached = rows.book()
         head.write(identity, reached, both=True)
@@ -190,7 +191,7 @@ class _Once:
 
     look = read
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         return work(self._rows)
 
     def afresh(self) -> None:

@@ -14,7 +14,7 @@ from discreet.ledger.chain.verify import LOOK
 from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, head_of
 from discreet.ledger.sqlite.rows import SqlRows
-from discreet.ledger.store import Result, Rows
+from discreet.ledger.store import NOTHING, Needs, Result, Rows
 from discreet.ledger.turn import FileTurns
 
 
@@ -45,7 +45,7 @@ class ReadingStore:
 
     look = read
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Refuse: nothing can be charged."""
         raise LedgerError(
             f"The ledger at {self.where} can only be read: nothing new can be charged, and settled answers are "

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import sqlite3
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import BinaryIO
 
 from discreet.errors import LedgerCorrupt
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry
-from discreet.ledger.rows import ADD_POSTING, ENTRY, Cursor, TableRows, entry_row, posting_rows
+from discreet.ledger.rows import (
+    ADD_POSTINGS,
+    ENTRY,
+    ONE_POSTING,
+    Cursor,
+    Row,
+    TableRows,
+    entry_row,
+    posting_rows,
+)
 from discreet.ledger.store import PIECE, pieces
 
 _ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}, answer) VALUES ({'?, ' * len(ENTRY)}?)"
 _ADD_LARGE = f"{_ADD_ENTRY.removesuffix('?)')}zeroblob(?))"
-AT_ONCE = 1 << 24
-"""Up to so many bytes of an answer are written at once, which is faster; a larger one is written piece by piece."""
 
 
 class SqlRows(TableRows):
@@ -29,6 +39,20 @@ class SqlRows(TableRows):
     def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
         """Run a statement; a value stands for each question mark."""
         return self._connection.execute(sql, values)
+
+    def all(self, columns: Sequence[str], sql: str, values: Sequence[object]) -> list[Row]:
+        """All rows that a query of these columns finds, as one text.
+
+        Python lets another thread go on at each row that is fetched, and gets its turn back some milliseconds later,
+        while all other processes wait for this one's transaction.
+        """
+        together = f"SELECT json_group_array(json_array({', '.join(columns)})) FROM ({sql})"
+        with contextlib.suppress(
+            sqlite3.OperationalError
+        ):  # somebody wrote a blob, or SQLite is without JSON
+            (found,) = self._connection.execute(together, values).fetchone()
+            return [tuple(row) for row in json.loads(found)]
+        return self._connection.execute(sql, values).fetchall()
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `Rows`."""
@@ -49,20 +73,21 @@ class SqlRows(TableRows):
             raise LedgerCorrupt("The ledger's file is damaged: its indexes and tables do not agree.",
                                 "Restore it from a backup.")  # fmt: skip
 
-    def add(self, entry: Entry, answer: BinaryIO | None) -> None:
+    def add(self, entries: Sequence[tuple[Entry, bytes | None]]) -> None:
         """See `TableRows`."""
-        size = 0 if answer is None else answer.seek(0, os.SEEK_END)
-        large = size > AT_ONCE
-        kept = None if answer is None or large else b"".join(pieces(answer))
-        self._connection.execute(
-            _ADD_LARGE if large else _ADD_ENTRY, (*entry_row(entry), size if large else kept)
-        )
-        if answer is not None and large:
-            with self._blob(entry.number, readonly=False) as blob:
-                for piece in pieces(answer):
-                    blob.write(piece)
-        for row in posting_rows(entry):
-            self._connection.execute(ADD_POSTING, row)
+        for entry, answer in entries:
+            self._connection.execute(_ADD_ENTRY, (*entry_row(entry), answer))
+            if lines := posting_rows(entry):
+                self._connection.execute(
+                    ADD_POSTINGS.format(", ".join([ONE_POSTING] * len(lines))), [*chain.from_iterable(lines)]
+                )
+
+    def add_large(self, entry: Entry, answer: BinaryIO) -> None:
+        """See `TableRows`."""
+        self._connection.execute(_ADD_LARGE, (*entry_row(entry), answer.seek(0, os.SEEK_END)))
+        with self._blob(entry.number, readonly=False) as blob:
+            for piece in pieces(answer):
+                blob.write(piece)
 
     def probe(self) -> None:
         """Write nothing, which fails where nothing can be written."""

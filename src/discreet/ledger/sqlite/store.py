@@ -18,16 +18,16 @@ from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, Ledg
 from discreet.ledger import forks
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.verify import LOOK
+from discreet.ledger.committed import Committed, Unknown, reach_back
 from discreet.ledger.faults import busy
 from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
 from discreet.ledger.rows import key_of
-from discreet.ledger.sqlite.committed import KEPT, Committed, Unknown
+from discreet.ledger.settled_questions import SettledQuestions
 from discreet.ledger.sqlite.faults import code_of, explain
-from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
+from discreet.ledger.sqlite.head import HeadFile, Noted, head_of, read_number
 from discreet.ledger.sqlite.making import opened
 from discreet.ledger.sqlite.rows import SqlRows
-from discreet.ledger.sqlite.settled_questions import SettledQuestions
-from discreet.ledger.store import MemoryStore, Result, Rows, Store
+from discreet.ledger.store import NOTHING, MemoryStore, Needs, Result, Rows, Store
 from discreet.ledger.turn import FileTurns
 
 TAIL = 4
@@ -69,8 +69,9 @@ class SqliteStore:
         self._seen: Book | None = None  # the last book that was read
         # The data_version of the file at that time, which SQLite changes with each commit of another connection.
         self._version = -1
-        self._settled = SettledQuestions(head_of(self.where), key_of)
-        self._committed = Committed(head_of(self.where))
+        place = head_of(self.where)
+        self._settled = SettledQuestions(lambda: read_number(place), key_of)
+        self._committed = Committed(lambda: read_number(place))
         self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
         forks.before_each(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
@@ -86,29 +87,22 @@ class SqliteStore:
         Where another process wrote since, the entries that it wrote are read first, once for all who look.
         """
         if not self._closed and self._process == os.getpid():
-            known = self._committed.now()
-            least = 0
-            if known is None:
-                least = self.read(self._reach)
-                known = self._committed.known
-            if known is not None and known.at.head.number >= least:
-                with contextlib.suppress(Unknown):
-                    return work(known)
+            with contextlib.suppress(Unknown):
+                return self._committed.look(self._catch_up, work)
         return self.read(work)
 
-    def _reach(self, rows: Rows) -> int:
-        """Read the entries that other processes wrote since the last look of this one; the number of the last one."""
-        head, known = rows.book().head.number, self._committed.known
-        if known is not None and isinstance(rows, SqlRows):
-            if head - known.at.head.number <= KEPT:
-                rows.reach_back(known.at.head.number)
-            else:
-                self._committed.start_anew()
-        return head
+    def _catch_up(self, work: Callable[[Rows], int]) -> int:
+        """Read the entries that other processes wrote, for all who look and for all who ask whether one is settled."""
 
-    def write(self, work: Callable[[Rows], Result]) -> Result:
+        def reached(rows: Rows) -> int:
+            reach_back(rows, self._committed, self._settled)
+            return work(rows)
+
+        return self.read(reached)
+
+    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
-        return self._submit(work, True)
+        return self._submit(work, True, needs)
 
     def afresh(self) -> None:
         """Let go of the pages that SQLite keeps until another connection commits: the disk may have others by now."""
@@ -120,7 +114,8 @@ class SqliteStore:
 
     def lacks(self, question: str) -> bool:
         """Whether a question is certainly not settled, as far as can be told without a transaction."""
-        return not self._closed and self._process == os.getpid() and self._settled.lacks(question)
+        here = not self._closed and self._process == os.getpid()
+        return here and self._settled.lacks(question, lambda: self._catch_up(lambda _: 0))
 
     def close(self) -> None:
         """Close the file."""
@@ -159,8 +154,8 @@ class SqliteStore:
     def __del__(self) -> None:
         self.release()
 
-    def _submit(self, work: Callable[[Any], Result], writes: bool) -> Result:
-        return self._group.perform(work, writes, self._timeout, self.where)
+    def _submit(self, work: Callable[[Any], Result], writes: bool, needs: Needs = NOTHING) -> Result:
+        return self._group.perform(work, writes, self._timeout, self.where, needs)
 
     def _batch(self, requests: list[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
@@ -191,7 +186,8 @@ class SqliteStore:
                 raise
             else:
                 return
-            fail(requests if step.at is None else [step.at], problem)
+            if not step.sharing:
+                fail(requests if step.at is None else [step.at], problem)
         finally:
             if self._head is not None:
                 self._head.unlock()
@@ -213,13 +209,15 @@ class SqliteStore:
             book = rows.book()
             if self._settled.wanted:
                 self._settled.load(book.head.number, rows.settled())
+            reach_back(rows, self._committed, self._settled)
+            rows.fetch([request.needs for request in requests])
         run_all(requests, rows, step, (sqlite3.Error, OSError, UnicodeDecodeError))
         step.committing = writes
         connection.execute("COMMIT")
         if rows.reached is not None:
+            self._settled.follow(rows.reached.head.number, rows.last)
             self._committed.follow(rows.reached, rows.last)
         if writes:
-            self._settled.follow(rows.book().head.number, rows.last)
             self._note(rows.book(), noted)
         elif rows.reached is not None:
             self._seen = rows.reached

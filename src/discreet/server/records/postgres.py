@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,9 @@ _SECOND = (
     "CREATE TABLE identities (issuer TEXT NOT NULL, value TEXT NOT NULL, name TEXT NOT NULL REFERENCES people, "
     "made BIGINT NOT NULL, PRIMARY KEY (issuer, value))",
 )
-MIGRATIONS = (_FIRST, _SECOND)
+# A number that is another one after each change of people, tokens and budgets: see `changes`.
+_THIRD = ("ALTER TABLE head ADD COLUMN change BIGINT NOT NULL DEFAULT 0",)
+MIGRATIONS = (_FIRST, _SECOND, _THIRD)
 """The statements that make each version of the tables from the one before."""
 
 
@@ -98,6 +101,16 @@ class PostgresTables:
         with self._told():
             return int(self._run(sql, given).rowcount)
 
+    def change(self) -> None:
+        """Note, in the transaction of a change, that rows that are kept are past."""
+        self.write("UPDATE head SET change = ?", (secrets.randbits(62),))
+
+    def changed(self) -> object:
+        """The number of the last change that is committed."""
+        with self._told():
+            row = self._again(f"SELECT change FROM {self._address.quoted}.head").fetchone()
+            return row and row[0]
+
     def afresh(self) -> None:
         """The server alone knows its disk; nothing is kept here."""
 
@@ -119,15 +132,15 @@ class PostgresTables:
         cursor = self._ready().cursor(row_factory=dict_row)
         return cursor.execute(sql.replace("?", "%s"), given)
 
-    def _again(self, begin: str) -> None:
-        """Begin a transaction, on a new connection where the old one was dropped, which often shows only now."""
+    def _again(self, first: str) -> psycopg.Cursor[Any]:
+        """Run a first statement, on a new connection where the old one was dropped, which often shows only now."""
         import psycopg
 
         try:
-            self._ready().execute(begin)
+            return self._ready().execute(first)
         except psycopg.OperationalError:
             self.close()
-            self._ready().execute(begin)
+            return self._ready().execute(first)
 
     def _ready(self) -> psycopg.Connection[Any]:
         if self._connection is None or self._connection.closed or self._process != os.getpid():

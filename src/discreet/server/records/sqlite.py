@@ -111,6 +111,13 @@ class SqliteTables:
         with self._told():
             return self._db.execute(sql, given).rowcount
 
+    def change(self) -> None:
+        """The number of the changes is a file of its own."""
+
+    def changed(self) -> object:
+        """See `Changes.now`."""
+        return None
+
     def afresh(self) -> None:
         """Let go of the pages that SQLite keeps until another connection commits."""
         with self._told():

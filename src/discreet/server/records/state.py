@@ -43,6 +43,12 @@ class Tables(Protocol):
     def write(self, sql: str, given: Sequence[Any]) -> int:
         """Run a statement within a transaction, and return how many rows it changed."""
 
+    def change(self) -> None:
+        """Note, in the transaction of a change of people, tokens or budgets, that rows that are kept are past."""
+
+    def changed(self) -> object:
+        """A number that is another one after each change that is committed; None where it is kept elsewhere."""
+
     def afresh(self) -> None:
         """Keep no part of a file in memory: the next query reads it from the disk."""
 
@@ -71,7 +77,7 @@ class State:
         # By the real name of the file: who opens it through a link must hear of the changes of the others.
         place = f"{os.path.realpath(self._where)}-changes"
         self._changes = None if is_address(self._where) else Changes(place, PATIENCE)
-        self._known: tuple[bytes, dict[tuple[str, Sequence[Any]], list[Row]]] = b"", {}
+        self._known: tuple[object, dict[tuple[str, Sequence[Any]], list[Row]]] = b"", {}
 
     @contextlib.contextmanager
     def writing(self) -> Iterator[None]:
@@ -81,6 +87,7 @@ class State:
                 yield
                 return
             with self._changes.changing() if self._changes else contextlib.nullcontext(), self._transaction():
+                self._tables.change()
                 yield
 
     @contextlib.contextmanager
@@ -136,8 +143,8 @@ class State:
 
     def recall(self, sql: str, given: Sequence[Any] = ()) -> list[Row]:
         """The present rows of a query of people, tokens or budgets: they are kept, and read again after a change."""
-        now = None if self._changes is None else self._changes.now()
-        if now is None:
+        now: object = self._changed() if self._changes is None else self._changes.now()
+        if now is None or self._writer == threading.get_ident():
             return self.all(sql, given)
         at, known = self._known
         if at != now:
@@ -149,6 +156,11 @@ class State:
             if rows and len(known) < MOST:
                 known[sql, given] = rows
         return rows
+
+    def _changed(self) -> object:
+        """The number that a database keeps; it is read before the rows, which are then at least as new."""
+        with self._looking:
+            return self._looks.changed()
 
     def first_row(self, sql: str, given: Sequence[Any] = ()) -> Row | None:
         """The first row of a query."""

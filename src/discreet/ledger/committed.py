@@ -1,21 +1,25 @@
 """The end of a ledger as this process knows it to be committed, for looks that need no transaction.
 
 Who looks at a budget, or for charges that came since, would else wait for the disk of those who charge. A look is made
-here only while the head file names no later entry, so that it shows all that was charged before it began, by any
-process. A head file that names an earlier entry than was noted in it is an old copy, and no look is made beside it.
+here only while the second place names no later entry, so that it shows all that was charged before it began, by any
+process. A second place that names an earlier entry than was noted in it is an old copy, and no look is made beside it.
 Nothing is charged, verified or given as an answer from here: that is a transaction, which reads the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, NoReturn
+from typing import BinaryIO, NoReturn, TypeVar
 
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry, Head, Posting
-from discreet.ledger.sqlite.head import read_number
-from discreet.ledger.store import Charged
+from discreet.ledger.rows import TableRows
+from discreet.ledger.settled_questions import SettledQuestions
+from discreet.ledger.store import Charged, Rows
+
+T = TypeVar("T")
 
 KEPT = 1024
 """How many entries are kept at least, once so many were seen; at most twice as many."""
@@ -108,34 +112,52 @@ class LedgerSnapshot:
         raise Unknown
 
 
+def reach_back(rows: Rows, committed: Committed, settled: SettledQuestions) -> None:
+    """Have a transaction read the entries since those that are known here, so that both can be told of them.
+
+    Very many of them are not kept: then nothing is known any more.
+    """
+    head = rows.book().head.number
+    if committed.number is not None and head - committed.number > KEPT:
+        committed.start_anew()
+    known = [number for number in (committed.number, settled.number) if number is not None]
+    if known and head - min(known) <= KEPT and isinstance(rows, TableRows):
+        rows.reach_back(min(known))
+
+
 class Committed:
     """The end of one ledger.
 
     Args:
-        head: the path of the head file.
+        named: the number of the last entry that the second place names now; None where it cannot be read.
     """
 
-    def __init__(self, head: str) -> None:
-        self._head = head
+    def __init__(self, named: Callable[[], int | None]) -> None:
+        self._named = named
+        self._following = threading.Lock()
         self._look: LedgerSnapshot | None = None
         self._entries: list[Entry] = []  # it only grows, so that a look may share it
         self._posted: dict[str, Entry] = {}
-        self._noted = 0  # the entry that the head file named last when this process had its lock
+        self._noted = 0  # the entry that the second place named last when this process had its lock
 
     def note(self, number: int) -> None:
-        """Take note of the last entry that the head file names; one thread at a time, under the lock of that file."""
+        """Take note of the last entry that the second place names; one thread at a time, under its lock."""
         self._noted = number
 
     def follow(self, book: Book, last: Sequence[Entry]) -> None:
-        """Take note of a book that is committed, and of the entries at its end; one thread at a time.
+        """Take note of a book that is committed, and of the entries at its end.
 
         Args:
             book: that the chain was checked up to.
             last: the entries up to it, without a gap; where others stand between these and those that are known,
                 nothing is taken note of.
         """
+        with self._following:
+            self._follow(book, last)
+
+    def _follow(self, book: Book, last: Sequence[Entry]) -> None:
         known = self._look
-        if known is not None and known.at.head == book.head:
+        if known is not None and known.at.head.number >= book.head.number:
             return
         if not last or last[-1].number != book.head.number:
             self.forget()
@@ -143,7 +165,7 @@ class Committed:
         since = known.at.head.number + 1 if known is not None else 0
         if known is not None and last[0].number > since:
             return  # entries of other processes come between, which the next look reads
-        if known is None or since > book.head.number + 1:
+        if known is None:
             entries, new = list(last), last
             self._posted = {}
         else:
@@ -153,6 +175,26 @@ class Committed:
         posted = {line.account: entry for entry in new for line in entry.postings}
         self._entries, self._posted = entries, {**self._posted, **posted} if posted else self._posted
         self._look = LedgerSnapshot(book, entries[0].number, entries, self._posted)
+
+    def look(self, read: Callable[[Callable[[Rows], int]], int], work: Callable[[Rows], T]) -> T:
+        """Run `work` on the end that is known.
+
+        Where another process wrote since, the entries that it wrote are read first, once for all who look.
+
+        Args:
+            read: has entries read up to the end, in a transaction, and returns the number of the last one.
+            work: reads little.
+
+        Raises:
+            Unknown: it reads more than is known here.
+        """
+        known, least = self.now(), 0
+        if known is None:
+            least = read(lambda rows: rows.book().head.number)
+            known = self._look
+        if known is None or known.at.head.number < least:
+            raise Unknown
+        return work(known)
 
     def start_anew(self) -> None:
         """Know no entries any more, as there are too many new ones."""
@@ -164,14 +206,15 @@ class Committed:
         self._noted = 0
 
     @property
-    def known(self) -> LedgerSnapshot | None:
-        """The last look, for those who have read the ledger to its end since they began."""
-        return self._look
+    def number(self) -> int | None:
+        """The last entry that is known; None before the first look."""
+        look = self._look
+        return None if look is None else look.at.head.number
 
     def now(self) -> LedgerSnapshot | None:
         """A look at the ledger; None where another process may have written since, or put an old copy back."""
         look, noted = self._look, self._noted
         if look is None:
             return None
-        named = read_number(self._head)
+        named = self._named()
         return look if named is not None and noted <= named <= look.at.head.number else None

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from discreet.errors import BudgetExceeded, LedgerError
-from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.ledger.sqlite import committed, store
-from discreet.ledger.sqlite.committed import Committed
+from discreet.ledger import Account, Ledger, Loss, committed, open_ledger
+from discreet.ledger.committed import Committed
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.sqlite.store import SqliteStore
 
@@ -176,8 +175,7 @@ def test_entries_that_are_left_out_are_read_by_those_who_need_them(
 def test_very_many_entries_of_others_are_not_kept(
     pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (committed, store):
-        monkeypatch.setattr(module, "KEPT", 4)
+    monkeypatch.setattr(committed, "KEPT", 4)
     see_present(*pair)
     ours, other = pair
     for at in range(6):

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from discreet.ledger import Account, Ledger, Loss, open_ledger
-from discreet.ledger.sqlite import settled_questions
+from discreet.ledger import Account, Ledger, Loss, open_ledger, settled_questions
+from discreet.ledger.sqlite import store
 from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1000))
@@ -72,7 +72,7 @@ def test_what_another_process_settled_is_seen(tmp_path: Path) -> None:
 
 def test_a_stale_memory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: nobody looks at how far the ledger reaches now."""
-    monkeypatch.setattr(settled_questions, "read_number", lambda path: 0)
+    monkeypatch.setattr(store, "read_number", lambda path: 0)
     with pytest.raises(AssertionError):
         test_what_another_process_settled_is_seen(tmp_path)
 

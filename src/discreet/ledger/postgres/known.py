@@ -1,0 +1,37 @@
+"""The end of a ledger in PostgreSQL as one process knows it, by whichever of its connections it was read or written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from discreet.ledger.chain.book import Book
+from discreet.ledger.committed import Committed
+from discreet.ledger.rows import TableRows, key_of
+from discreet.ledger.settled_questions import SettledQuestions
+
+
+class Known:
+    """The end of the ledger as this process knows it.
+
+    Attributes:
+        identity: of the ledger; empty before it was opened.
+        book: the newest one that was committed.
+        committed: the entries at its end.
+        settled: the questions that were settled.
+    """
+
+    def __init__(self, named: Callable[[], int | None]) -> None:
+        self.identity = ""
+        self.book: Book | None = None
+        self.committed = Committed(named)
+        self.settled = SettledQuestions(named, key_of)
+
+    def note(self, rows: TableRows) -> None:
+        """Take note of the end that a transaction read or wrote, once it is committed."""
+        book, known = rows.reached, self.book
+        if book is None:
+            return
+        self.settled.follow(book.head.number, rows.last)
+        self.committed.follow(book, rows.last)
+        if known is None or book.head.number >= known.head.number:
+            self.book = book

@@ -1,0 +1,90 @@
+"""Which questions were settled, kept in memory: whoever asks a new one need not wait for a transaction to hear so.
+
+It says only that a question is certainly new, as far as the second place tells now; anything else is looked up. A
+mistake would cost an analyst a second charge, and nobody any privacy.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+
+from discreet.ledger.chain.entry import Entry
+
+MOST = 200_000
+"""How many settlements are kept; with more of them each question is looked up."""
+
+
+class SettledQuestions:
+    """The keys of all settled questions up to some entry of a ledger.
+
+    Args:
+        named: the number of the last entry that the second place names now; None where it cannot be read.
+        key: the key of a question.
+    """
+
+    def __init__(self, named: Callable[[], int | None], key: Callable[[str], str]) -> None:
+        self._named = named
+        self._following = threading.Lock()
+        self._key = key
+        self._keys: set[bytes] | None = None
+        self._number = 0
+        self._many = False
+
+    @property
+    def wanted(self) -> bool:
+        """Whether the keys are not known and should be read."""
+        return self._keys is None and not self._many
+
+    def load(self, number: int, keys: Iterable[str]) -> None:
+        """Take the keys of all settlements up to an entry."""
+        found = set(map(_short, islice(keys, MOST + 1)))
+        with self._following:
+            self._many = len(found) > MOST
+            self._number = number
+            self._keys = None if self._many else found
+
+    def follow(self, number: int, last: Sequence[Entry]) -> None:
+        """Take note of the entries committed up to one, of which these are the last; before the head names it."""
+        with self._following:
+            keys = self._keys
+            if keys is None or number <= self._number:
+                return
+            if not last or last[0].number > self._number + 1 or len(keys) > MOST:
+                self._keys = None
+                return
+            keys.update(_short(self._key(one.question)) for one in last if one.kind == "settle")
+            self._number = number
+
+    @property
+    def number(self) -> int | None:
+        """The entry up to which all settlements are known; None where they are not."""
+        return None if self._keys is None else self._number
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self._keys, self._many = None, False
+
+    def lacks(self, question: str, catch_up: Callable[[], object]) -> bool:
+        """Whether a question is certainly not settled.
+
+        Args:
+            question: the canonical one.
+            catch_up: reads the entries that came since, so that `follow` is told of them.
+        """
+        key, named = _short(self._key(question)), self._named()
+        before = self._keys
+        if before is None or key in before or named is None:
+            return False
+        if self._number < named:
+            catch_up()
+        number = (
+            self._number
+        )  # read before the keys: `follow` adds these first, and `load` puts them there last
+        keys = self._keys
+        return keys is not None and number >= named and key not in keys
+
+
+def _short(key: str) -> bytes:
+    return bytes.fromhex(key[:32])
