@@ -254,6 +254,24 @@ def test_a_comment_of_a_described_question_ends_where_its_line_ended() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("asked", "shown"),
+    [
+        ("a -- b\r WHERE x", "a /* b */ WHERE x"),
+        ("a /* b /* c */ -- d */ WHERE x", "a /* b / * c * / -- d */ WHERE x"),
+        ("a <> $$'$$ -- b'\n AND x", "a <> $$'$$ /* b' */ AND x"),
+        ("a <> $b$ -- $b$ AND x", "a <> $b$ -- $b$ AND x"),
+        (r"a <> E'\' -- ' AND x", r"a <> E'\' -- ' AND x"),
+        ("a {# b #} AND x", "a /* {# b #} */ AND x"),
+        ("a -- b\nof '", "a -- b of '"),
+    ],
+)
+def test_no_part_of_a_described_question_looks_like_a_comment(asked: str, shown: str) -> None:
+    """Nor does the parser take it for one; the last is no SQL, and no comment either."""
+    _, what = who_and_what(described(asked))
+    assert what == shown
+
+
 def test_a_description_is_one_line() -> None:
     who, what = who_and_what(described("SELECT\n 1 \t" + "x" * 9000))
     assert who
