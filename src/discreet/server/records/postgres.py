@@ -44,7 +44,7 @@ _SECOND = (
     "CREATE TABLE identities (issuer TEXT NOT NULL, value TEXT NOT NULL, name TEXT NOT NULL REFERENCES people, "
     "made BIGINT NOT NULL, PRIMARY KEY (issuer, value))",
 )
-# A number that is another one after each change of people, tokens and budgets, whoever makes it: a process of an earlier
+# A number that is another one after each change of people, tokens and budgets, whoever makes it: a process of an older
 # version, or an administrator in SQL. See `changes`.
 _THIRD = (
     "ALTER TABLE head ADD COLUMN change BIGINT NOT NULL DEFAULT 0",
