@@ -254,6 +254,12 @@ def test_a_comment_of_a_described_question_ends_where_its_line_ended() -> None:
     )
 
 
+def test_a_comment_that_names_the_beginning_of_another_begins_none() -> None:
+    """PostgreSQL and DuckDB nest comments: the rest of the question would be one."""
+    _, what = who_and_what(described("SELECT 1 -- /* once\nFROM t"))
+    assert what == "SELECT 1 /* / * once */ FROM t"
+
+
 def test_a_description_is_one_line() -> None:
     who, what = who_and_what(described("SELECT\n 1 \t" + "x" * 9000))
     assert who

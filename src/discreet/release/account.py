@@ -343,7 +343,7 @@ _COMMENT = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--([^\n]*)""",
 def _closed(found: re.Match[str]) -> str:
     """A comment that ends where its line ended, when all lines are one; a quoted text stays."""
     comment = found[1]
-    return found[0] if comment is None else f"/*{comment.replace('*/', '* /')} */"
+    return found[0] if comment is None else f"/*{comment.replace('*/', '* /').replace('/*', '/ *')} */"
 
 
 def user() -> str:
