@@ -272,6 +272,12 @@ def test_no_part_of_a_described_question_looks_like_a_comment(asked: str, shown:
     assert what == shown
 
 
+def test_a_comment_that_names_the_beginning_of_another_begins_none() -> None:
+    """PostgreSQL and DuckDB nest comments: the rest of the question would be one."""
+    _, what = who_and_what(described("SELECT 1 -- /* once\nFROM t"))
+    assert what == "SELECT 1 /* / * once */ FROM t"
+
+
 def test_a_description_is_one_line() -> None:
     who, what = who_and_what(described("SELECT\n 1 \t" + "x" * 9000))
     assert who

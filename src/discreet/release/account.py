@@ -362,7 +362,7 @@ _COMMENTS = ("--", "/*", "{#")
 
 
 def _closed(gap: str) -> str:
-    """What stands between two tokens, space or comments, with each comment closed."""
+    """The text between two tokens, space or comments, with each comment closed."""
     comment = gap.strip()
     if not comment:
         return gap
