@@ -211,7 +211,7 @@ def run_all(
             request.finish()
         rows.changed = False
     step.at = None
-    # A fault of what several have appended is of one of them: each is tried again alone.
+    # Entries of several requests are written together. One of them may be at fault: each is tried again alone.
     step.sharing = len(requests) > 1
     rows.flush()
     step.sharing = False

@@ -54,7 +54,7 @@ class Needs(NamedTuple):
 
 
 NOTHING = Needs()
-"""What is not said is read when it is asked for."""
+"""Nothing is named: each row is read when it is asked for."""
 
 
 class Rows(Protocol):
