@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import threading
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +19,7 @@ from discreet.accounting.events import Released
 from discreet.errors import BudgetExceeded, PolicyError
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.policy import Policy
-from discreet.release import guarantee
+from discreet.release import account, guarantee
 from discreet.release.account import DataAccount, described, who_and_what
 from discreet.release.guarantee import ROW, Guarantee
 from discreet.session import DATA_SET
@@ -252,6 +253,15 @@ def test_a_comment_of_a_described_question_ends_where_its_line_ended() -> None:
     assert what == (
         "SELECT county, /* of * / residence */ 'a--b' AS \"x--\", /* why -- */ COUNT(*) FROM visits /* all */"
     )
+
+
+def test_the_end_of_a_comment_is_looked_for_once() -> None:
+    """Planted: without the end of the text as an end, all of the rest is looked at again from each of them."""
+    text = "$$" + "/* " * 1000 + "$$"
+    assert len(account._COMMENT.findall(text)) == 1
+    short = account._COMMENT.pattern.replace(r"(?:\*/|\Z)", r"\*/")
+    assert re.search(short, text, re.DOTALL) is None
+    assert who_and_what(described("SELECT 1 -- one\n/* two"))[1] == "SELECT 1 /* one */ /* two"
 
 
 def test_a_description_is_one_line() -> None:

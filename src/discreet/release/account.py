@@ -337,7 +337,7 @@ def described(words: str, who: str = "") -> str:
     return f"{who or user()} asked: {line}"
 
 
-_COMMENT = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?\*/|--([^\n]*)""", re.DOTALL)
+_COMMENT = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?(?:\*/|\Z)|--([^\n]*)""", re.DOTALL)
 
 
 def _closed(found: re.Match[str]) -> str:
