@@ -81,8 +81,8 @@ def test_a_product_that_does_not_end_is_refused_before_the_charge(
 def see_sizes_counted(session: Session) -> None:
     """Read the rows of one statement over public tables of two sizes."""
     plan = queries_of(session).planned(Question.read(f"{GROUPS} SELECT COUNT(*) AS n FROM g, wards", 1))
-    assert heavy.rows_met(plan, {"wards": WARDS}) == 200**2
-    assert heavy.rows_met(plan, {"wards": WARDS.slice(0, 10)}) == 200 * 10
+    assert heavy.rows_met(plan, {"wards": WARDS}) == SIZE**2
+    assert heavy.rows_met(plan, {"wards": WARDS.slice(0, 10)}) == SIZE * 10
 
 
 def test_the_rows_are_remembered_for_the_sizes_that_they_were_read_for(

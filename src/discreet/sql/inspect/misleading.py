@@ -45,8 +45,7 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
         confidence: of its intervals.
         whole: whether these are all rows of the answer.
     """
-    quoted = quoted_names(plan) if "'" in plan.text else ()
-    cut = (*cut_joins(plan), *added_up(plan), *quoted)
+    cut = (*cut_joins(plan), *added_up(plan), *quoted_names(plan))
     shown = selects(plan)
     if shown is None:
         return (*cut, *_passed(plan))

@@ -29,10 +29,12 @@ def quoted_names(plan: QueryPlan) -> tuple[str, ...]:
 
     A text is meant for a column where it is compared with nothing but other constants, or counted.
     """
+    if "'" not in plan.text:
+        return ()
     columns = {
         name for release in plan.releases for part in release.parts for name in _names(part.rows.relation)
     }
-    if not columns or "'" not in plan.text:
+    if not columns:
         return ()
     try:
         statement = sqlglot.parse_one(plan.text, read="duckdb")
