@@ -79,7 +79,9 @@ class SettledQuestions:
             return False
         if self._number < named:
             catch_up()
-        number = self._number  # read before the keys: `follow` adds these first, and `load` puts them there last
+        number = (
+            self._number
+        )  # read before the keys: `follow` adds these first, and `load` puts them there last
         keys = self._keys
         return keys is not None and number >= named and key not in keys
 
