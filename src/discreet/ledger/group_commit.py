@@ -211,7 +211,7 @@ def run_all(
             request.finish()
         rows.changed = False
     step.at = None
-    # A fault of what several have appended is of one of them: each is tried again alone.
+    # Where a batch cannot be written, one of its requests is to blame: each is tried again alone.
     step.sharing = len(requests) > 1
     rows.flush()
     step.sharing = False

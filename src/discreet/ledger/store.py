@@ -54,7 +54,7 @@ class Needs(NamedTuple):
 
 
 NOTHING = Needs()
-"""What is not said is read when it is asked for."""
+"""All rows are read when they are asked for."""
 
 
 class Rows(Protocol):

@@ -52,7 +52,9 @@ def test_a_question_that_another_process_settled_is_not_taken_for_new(pair: Pair
 
 def test_a_stale_memory_is_found(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: nobody looks at how far the ledger reaches now."""
-    monkeypatch.setattr(PostgresStore, "_named", lambda self: 0)
+    store = pair[0]._store
+    assert isinstance(store, PostgresStore)
+    monkeypatch.setattr(store._known.settled, "_named", lambda: 0)
     with pytest.raises(AssertionError):
         see_settled(pair)
 
