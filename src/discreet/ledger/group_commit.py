@@ -193,8 +193,8 @@ def run_all(
 ) -> None:
     """Run the work of a batch in one transaction.
 
-    An error of a request that wrote nothing is its own; any other undoes the transaction, and so does one of writing
-    what earlier requests have appended, which may come while a later one reads.
+    An error of a request that wrote nothing is its own; any other undoes the transaction. Entries of earlier
+    requests may be written while a later one reads: a fault of that undoes it too.
 
     Args:
         requests: the batch.
