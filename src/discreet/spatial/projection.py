@@ -28,8 +28,8 @@ class Projection:
     Example:
         >>> [round(end, 3) for end in Projection("EPSG:28992").degrees([(155_000.0, 463_000.0)])[0]]
         [5.387, 52.155]
-        >>> Projection("EPSG:4258").metres is None, float(Projection("EPSG:2263").metres)
-        (True, 0.3048006096012192)
+        >>> Projection("EPSG:4258").metres is None, round(float(Projection("EPSG:2263").metres), 9)
+        (True, 0.30480061)
     """
 
     name: str
