@@ -35,7 +35,7 @@ GARBAGE = (20_000, 50, 100)
 """How seldom a process that serves looks for garbage: objects that were made, and looks at younger ones."""
 SWITCH = 0.0005
 """Seconds that a thread of Python keeps the interpreter while others wait for it, a tenth of the usual time: else a
-thread that comes back from the disk in the middle of a charge waits so long, and other processes wait for the charge."""
+thread that comes back from the disk in the middle of a charge waits so long, and other processes wait with it."""
 
 
 @dataclass(frozen=True)
