@@ -7,16 +7,20 @@ import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from discreet.errors import BudgetExceeded, LedgerError
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
+from discreet.ledger.chain.entry import Entry
 from discreet.ledger.group_commit import Group, QueuedWork
 from discreet.ledger.sqlite import head
+from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.sqlite.store import SqliteStore
+from discreet.ledger.store import Rows
 
 VISITS = Account("data set visits", Loss(1))
 
@@ -278,3 +282,32 @@ def test_those_who_come_while_another_process_writes_share_the_commit(
     assert len(gathered.batches) == 1
     assert len(syncs) == 1
     assert ledger.verify() == 6
+
+
+@pytest.mark.parametrize("fault", [MemoryError(), sqlite3.OperationalError("no")], ids=["memory", "database"])
+def test_an_entry_that_is_not_written_while_a_later_request_reads_is_not_granted(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    whole = SqlRows.add
+    faults = [fault]
+
+    def failing(rows: SqlRows, entries: Sequence[tuple[Entry, bytes | None]]) -> None:
+        if faults and any(entry.question == "q1" for entry, _ in entries):
+            raise faults.pop()
+        whole(rows, entries)
+
+    def reading() -> object:
+        def work(rows: Rows) -> None:
+            rows.first_settlement("another")  # what was appended before is written first
+            raise InvalidParameter("Refused.", "Ask another.")
+
+        return store_of(ledger).write(work)
+
+    monkeypatch.setattr(SqlRows, "add", failing)
+    gathered = Gathered(ledger, 3)
+    found = gathered.all(charging(ledger, 0), charging(ledger, 1), reading)
+    assert gathered.batches[:2] == [1, 2]
+    assert isinstance(found[2], InvalidParameter), "the fault was not of this one"
+    granted = [one for one in found if not isinstance(one, Exception)]
+    assert ledger.verify() == len(granted)
+    assert ledger.spent(VISITS).epsilon == Fraction(len(granted), 100)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any, BinaryIO
 
 import pytest
 
-from discreet.errors import LedgerCorrupt
-from discreet.ledger import Account, Loss, open_ledger, rows
+from discreet.errors import BudgetExceeded, LedgerCorrupt
+from discreet.ledger import Account, Entry, Ledger, Loss, open_ledger, rows
+from discreet.ledger.group_commit import QueuedWork
+from discreet.ledger.rows import TableRows
+from discreet.ledger.store import NOTHING, Needs
 
 LINE = ("data", 1, 0, "1/2", "0", "1/2", "0", "2", "0", "pure", "1/4", 1)
 
@@ -105,3 +110,70 @@ def test_a_type_that_is_passed_over_is_found(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(rows, "_written", Untyped())
     with pytest.raises(pytest.fail.Exception):
         see_types()
+
+
+# Rows that are read and written for a whole batch ---------------------------------------------------------
+
+
+def test_rows_that_were_read_for_a_batch_are_compared_as_any(
+    durable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: an account's latest posting is not found, so that its budget would begin anew."""
+    fetch = TableRows.fetch
+
+    def forgetful(self: TableRows, needs: Sequence[Needs]) -> None:
+        fetch(self, needs)
+        self._fetched = dict.fromkeys(self._fetched)
+
+    with open_ledger(durable) as ledger:
+        ledger.charge("one", Loss(1), [Account("d", Loss(2))])
+        monkeypatch.setattr(TableRows, "fetch", forgetful)
+        with pytest.raises(LedgerCorrupt, match="index of postings"):
+            ledger.charge("two", Loss(1), [Account("d", Loss(2))])
+        monkeypatch.undo()
+        with pytest.raises(BudgetExceeded):
+            ledger.charge("three", Loss(2), [Account("d", Loss(2))])
+        assert ledger.verify() == 1
+
+
+def settled_twice(ledger: Ledger) -> list[str]:
+    """Settle two charges in one batch, one of them twice; the words of each error."""
+    charges = [ledger.charge(f"q{at}", Loss(1), [Account("d", Loss(9))]) for at in range(2)]
+    one, two = charges
+    requests: list[QueuedWork] = []
+    store: Any = ledger._store
+    write = store.write
+    store.write = lambda work, needs=NOTHING: requests.append(QueuedWork(work, True, needs))
+    for charge in (one, two, one):
+        ledger.settle(charge, charge.question.encode())
+    store.write = write
+    store._batch([*requests])
+    for request in requests:  # those of a batch that failed are tried again alone, as `Group` does
+        if not request.done:
+            store._batch([request])
+    assert [ledger.replay(charge.question) for charge in charges] == [b"q0", b"q1"]
+    assert ledger.verify() == 4
+    return [str(request.error or "") for request in requests]
+
+
+def test_one_batch_settles_each_charge_once(durable: str) -> None:
+    with open_ledger(durable) as ledger:
+        first, second, third = settled_twice(ledger)
+        assert (first, second) == ("", "")
+        assert "settled already" in third
+
+
+def test_of_a_batch_only_the_request_at_fault_fails(durable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: nobody sees that the same batch has settled it; then the database refuses the whole batch."""
+    append = TableRows.append
+
+    def forgetful(self: TableRows, entry: Entry, answer: BinaryIO | None = None) -> None:
+        kept = dict(self._charges)
+        append(self, entry, answer)
+        self._charges = kept
+
+    monkeypatch.setattr(TableRows, "append", forgetful)
+    with open_ledger(durable) as ledger:
+        first, second, third = settled_twice(ledger)
+        assert (first, second) == ("", "")
+        assert third

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -24,10 +25,9 @@ from discreet.ledger.sqlite.rows import SqlRows
 ACCOUNTS = [Account("data set visits", Loss(3)), Account("analyst ana", Loss(2))]
 
 
-@pytest.fixture
-def path(durable: str) -> str:
+def build(place: str) -> None:
     """A ledger of four questions: charges 1, 2, 4, 6 and settlements 3, 5, 7; charge 6 stays open."""
-    with open_ledger(durable) as ledger:
+    with open_ledger(place) as ledger:
         first = ledger.charge("one", Loss(0.1), ACCOUNTS)
         second = ledger.charge("two", Loss(0.2), ACCOUNTS[:1])
         ledger.settle(first, b"answer one")
@@ -37,6 +37,23 @@ def path(durable: str) -> str:
         ledger.settle(third, b"answer three")
         assert ledger.verify() == 7
         ledger.salt("visits")
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a ledger in a file, which each test copies."""
+    folder = tmp_path_factory.mktemp("built")
+    build(str(folder / "ledger.db"))
+    return folder
+
+
+@pytest.fixture
+def path(durable: str, built: Path) -> str:
+    """A ledger of `build` of its own for each test."""
+    if "://" in durable:
+        build(durable)
+    else:
+        shutil.copytree(built, Path(durable).parent, dirs_exist_ok=True)
     return durable
 
 

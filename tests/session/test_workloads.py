@@ -122,6 +122,7 @@ def test_a_preview_is_free_and_tells_the_errors_of_the_answers() -> None:
         assert session.budget.spent == 0
         assert (list(seen), len(seen), seen.epsilon) == (list(QUESTIONS), len(QUESTIONS), Fraction(1, 2))
         assert any("estimated from marginals" in line for line in seen.together)
+        assert not any("CASE" in line for line in seen.together)
         assert "epsilon 0.5, all together" in repr(seen)
         assert all(one.cost == Fraction(1, 2) for one in seen.values())
         answers = session.workload(QUESTIONS, epsilon="0.5")

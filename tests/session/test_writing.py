@@ -6,7 +6,6 @@ import json
 import signal
 import stat
 import subprocess
-import sys
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -17,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+from tests.warm import programs
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
@@ -336,8 +336,10 @@ def test_a_process_that_is_killed_leaves_the_charge_and_no_file(
     at: int, settled: bool, tmp_path: Path
 ) -> None:
     pq.write_table(TABLE, tmp_path / "data.parquet")
-    done = subprocess.run([sys.executable, "-c", KILLED, str(tmp_path), str(at)], check=False)
-    assert done.returncode == -signal.SIGKILL
+    done = subprocess.run(
+        [programs() / "python", "-", str(tmp_path), str(at)], input=KILLED, text=True, check=False
+    )
+    assert done.returncode == 128 + signal.SIGKILL, "it ended before it was killed"
     assert not (tmp_path / "a.parquet").exists()
     for folder in tmp_path.glob(".discreet-*"):
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700

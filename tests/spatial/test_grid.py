@@ -41,6 +41,14 @@ def test_other_sizes_are_refused(size: str) -> None:
         Grid.read(size, AREA)
 
 
+@pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:28992"])
+def test_a_size_of_which_nothing_is_left_is_refused(crs: str) -> None:
+    """The cells of a map would be divided by 0."""
+    pytest.importorskip("pyproj")
+    with pytest.raises(InvalidParameter, match="too small"):
+        Grid.read("0.0000000000001m", AREA, crs)
+
+
 def test_degrees_do_not_fit_a_projection_nor_metres_a_pole() -> None:
     with pytest.raises(InvalidParameter, match="not degrees"):
         Grid.read("1deg", AREA, "EPSG:28992")

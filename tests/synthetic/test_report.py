@@ -22,6 +22,7 @@ REPORT = Report(
         MarginalError((1, 2), False, None),
     ),
     1234.5,
+    "Of the table <b>, for epsilon 1.",
 )
 
 
@@ -43,6 +44,8 @@ def test_a_page(tmp_path: Path) -> None:
     assert "device-width" in page
     assert "prefers-color-scheme" in page
     assert "Not preserved" in page
+    assert "<p>Of the table &lt;b&gt;, for epsilon 1.</p>" in page
+    assert "td:first-child{min-width:" in page  # else a phone breaks names that would fit
 
 
 def test_other_files_are_refused(tmp_path: Path) -> None:

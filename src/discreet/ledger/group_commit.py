@@ -174,9 +174,15 @@ class Step:
 
 
 class Changing(Protocol):
-    """The rows of a transaction, which note whether the request at work wrote any."""
+    """The rows of a transaction.
+
+    Attributes:
+        changed: whether the request at work wrote any.
+        flushing: whether entries are being written, of this request or of those before; it stays so after an error.
+    """
 
     changed: bool
+    flushing: bool
 
     def flush(self) -> None:
         """Write the entries that were appended."""
@@ -187,7 +193,8 @@ def run_all(
 ) -> None:
     """Run the work of a batch in one transaction.
 
-    An error of a request that wrote nothing is its own; any other undoes the transaction.
+    An error of a request that wrote nothing is its own; any other undoes the transaction. Entries of earlier
+    requests may be written while a later one reads: a fault of that undoes it too.
 
     Args:
         requests: the batch.
@@ -201,9 +208,11 @@ def run_all(
         try:
             request.result = request.work(rows)
         except faults:
+            step.sharing = rows.flushing and len(requests) > 1
             raise
         except Exception as error:
-            if rows.changed:
+            if rows.changed or rows.flushing:
+                step.sharing = rows.flushing and len(requests) > 1
                 raise
             request.error = error
             request.done = True

@@ -97,6 +97,7 @@ class TableRows:
         self._charges: dict[int, Charged] = {}
         self._unwritten: list[tuple[Entry, bytes | None]] = []
         self.changed = False
+        self.flushing = False
 
     @property
     def reached(self) -> Book | None:
@@ -257,7 +258,9 @@ class TableRows:
         """Write the entries that were appended, in order: before anything is read anew, and before the commit."""
         if self._unwritten:
             unwritten, self._unwritten = self._unwritten, []
+            self.flushing = True
             self.add(unwritten)
+            self.flushing = False
 
     def add(self, entries: Sequence[tuple[Entry, bytes | None]]) -> None:
         """Write entries, their postings and their answers."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from functools import lru_cache
@@ -331,19 +330,46 @@ def described(words: str, who: str = "") -> str:
         words: of the question.
         who: the name of the analyst; by default the user of this process.
     """
-    line = " ".join(_COMMENT.sub(_closed, words).split())
+    line = " ".join(_with_closed_comments(words).split())
     if len(line) > LONGEST_DESCRIPTION:
         line = line[: LONGEST_DESCRIPTION - 1] + "…"
     return f"{who or user()} asked: {line}"
 
 
-_COMMENT = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|/\*.*?(?:\*/|\Z)|--([^\n]*)""", re.DOTALL)
+def _with_closed_comments(words: str) -> str:
+    """Words whose comments end where they ended, when all lines are one.
+
+    The parser's own tokens say what is a comment: another reading of quotes, of nested comments or of the ends of lines
+    would show a part of the question as a comment.
+    """
+    if not any(mark in words for mark in _COMMENTS):
+        return words
+    from sqlglot.dialects.duckdb import DuckDB
+    from sqlglot.errors import TokenError
+
+    try:
+        tokens = DuckDB().tokenize(words)
+    except TokenError:
+        return words  # of something else than SQL
+    out, at = [], 0
+    for token in tokens:
+        out += [_closed(words[at : token.start]), words[token.start : token.end + 1]]
+        at = token.end + 1
+    return "".join([*out, _closed(words[at:])])
 
 
-def _closed(found: re.Match[str]) -> str:
-    """A comment that ends where its line ended, when all lines are one; a quoted text stays."""
-    comment = found[1]
-    return found[0] if comment is None else f"/*{comment.replace('*/', '* /')} */"
+_COMMENTS = ("--", "/*", "{#")
+
+
+def _closed(gap: str) -> str:
+    """The text between two tokens, space or comments, with each comment closed."""
+    comment = gap.strip()
+    if not comment:
+        return gap
+    comment = (
+        comment[2:-2] if comment.startswith("/*") and comment.endswith("*/") else comment.removeprefix("--")
+    )
+    return f" /* {comment.replace('*/', '* /').replace('/*', '/ *').strip()} */ "
 
 
 def user() -> str:

@@ -34,8 +34,8 @@ SUFFIX, SCHEMA = ".service.db", "discreet_service"
 GARBAGE = (20_000, 50, 100)
 """How seldom a process that serves looks for garbage: objects that were made, and looks at younger ones."""
 SWITCH = 0.0005
-"""Seconds that a thread of Python keeps the interpreter while others wait for it, a tenth of the usual time: else a
-thread that comes back from the disk in the middle of a charge waits so long, and other processes wait with it."""
+"""Seconds that a thread of Python keeps the interpreter while others wait for it, a tenth of the usual time: a thread
+that comes back from the disk in the middle of a charge waits for that long, and other processes for the charge."""
 
 
 @dataclass(frozen=True)

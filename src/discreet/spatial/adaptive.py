@@ -2,11 +2,12 @@
 
 Half of epsilon counts coarse cells. Each is then cut by its noisy count, so that the cut is post-processing, and the
 other half counts the pieces. Both counts of a coarse cell are then made one by least squares, so that the pieces add up
-to it exactly.
+to it exactly. Four pieces that noise alone explains are put together again, so that a dense place is no blank.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, epsilon_of
-from discreet.spatial.cell import Box, Cell
+from discreet.spatial.cell import Box
 from discreet.spatial.counting import AnySession, Points, read_area
 from discreet.spatial.grid import Grid
 from discreet.spatial.heat_map import HeatMap
+from discreet.spatial.pieces import put_together, unions
 from discreet.spatial.projection import WGS84
 
 if TYPE_CHECKING:
@@ -90,20 +92,19 @@ def adaptive_map(  # noqa: D417  most are those of `heat_map`
         if place in cuts and row % side == column % side == 0:
             parts[place].append(((column // side, row // side), count))
     scales = scale, _scale(second)
-    alpha = (1 - first.confidence) / max(1, sum(map(len, parts.values())))
-    widths = {
-        (cut, n): _error(scales, n, 1 - alpha) for cut, n in {(cuts[at], len(parts[at])) for at in parts}
-    }
+    nodes = sum(len(pieces) + unions(pieces, cuts[place]) for place, pieces in parts.items())
+    alpha = (1 - first.confidence) / max(1, nodes)
+
+    @functools.cache
+    def width(taken: int, many: int) -> float:
+        return _error(scales, taken, many, 1 - alpha)
+
     cells = []
     for place, pieces in sorted(parts.items(), key=lambda item: item[0][::-1]):
         cut, many = cuts[place], len(pieces)
         share, gap = _weight(scales, many) / many, whole[place] - sum(count for _, count in pieces)
-        error, side = widths[cut, many], CUTS[0] // cut
-        grid = fine.coarser(side)
-        for (column, row), count in pieces:
-            value = count + share * gap
-            high = max(0.0, value + error)  # no count is below zero
-            cells.append(Cell(column, row, grid.box(column, row), value, value - error, high, side))
+        found = {at: count + share * gap for at, count in pieces}
+        cells += put_together(found, cut, fine.coarser(CUTS[0] // cut), CUTS[0] // cut, width)
     notes = tuple(dict.fromkeys(map(str, (*first.notes, *second.notes))))
     return HeatMap(points.name, cells, fine, first.epsilon + second.epsilon, first.confidence, notes)
 
@@ -157,8 +158,8 @@ def _weight(scales: tuple[float, float], pieces: int) -> float:
     return b / (a + b)
 
 
-def _error(scales: tuple[float, float], pieces: int, confidence: float) -> float:
-    """The half-width of the interval of a piece: its own noise, that of its sisters and that of the coarse count."""
-    share = _weight(scales, pieces) / pieces
-    own = [scales[1] * (1 - share)]
-    return float(half_width([*own, *[scales[1] * share] * (pieces - 1), scales[0] * share], confidence))
+def _error(scales: tuple[float, float], taken: int, pieces: int, confidence: float) -> float:
+    """The half-width of the interval of the sum of some pieces: their noise, their sisters' and the coarse count's."""
+    share = taken * _weight(scales, pieces) / pieces
+    own, sisters = [scales[1] * (1 - share)] * taken, [scales[1] * share] * (pieces - taken)
+    return float(half_width([*own, *sisters, scales[0] * share], confidence))

@@ -134,8 +134,15 @@ class Grid:
 
 
 def _rounded(number: Fraction) -> Fraction:
-    """A decimal of some digits, which SQL can say."""
-    return Fraction(round(number * 10**_DIGITS), 10**_DIGITS)
+    """A decimal of some digits, which SQL can say.
+
+    Raises:
+        InvalidParameter: nothing is left of it.
+    """
+    found = Fraction(round(number * 10**_DIGITS), 10**_DIGITS)
+    if not found:
+        raise InvalidParameter("The size of a cell is too small.", "Write a larger one, such as 1m.")
+    return found
 
 
 def _text(number: Fraction) -> str:

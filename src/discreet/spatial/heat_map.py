@@ -162,9 +162,9 @@ class HeatMap:
         return file
 
     def __str__(self) -> str:
-        found = len(self.hot_spots)
+        found, many = len(self.hot_spots), len(self.cells)
         return (
-            f"{len(self.cells):,} cells of {self.grid.words} · {found:,} above the noise · "
+            f"{many:,} cell{'s' * (many != 1)} of {self.grid.words} · {found:,} above the noise · "
             f"epsilon {show(self.epsilon)} · all intervals hold together at {100 * self.confidence:g} %"
         )
 

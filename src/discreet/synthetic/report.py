@@ -25,9 +25,12 @@ NOT_PRESERVED: Final = (
     "groups with fewer rows than the noise",
 )
 
+SHARE: Final = "<p>Which share of the rows is misplaced:</p>"
+
 STYLE: Final = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:auto;padding:1rem}"
-    "th,td{padding:.1rem 1.5rem .1rem 0;text-align:left;vertical-align:top;overflow-wrap:anywhere}"
+    "th,td{padding:.1rem 1.5rem .1rem 0;text-align:left;vertical-align:top}"
+    "td:first-child{min-width:8rem;overflow-wrap:anywhere}"
     "figure{margin:1rem 0;padding:.5rem;background:#fff;border-radius:.4rem}svg{max-width:100%;height:auto}"
     ".narrow{display:none}"
     "@media(max-width:45rem){.wide{display:none}.narrow{display:block}th,td{padding-right:.7rem}}"
@@ -44,11 +47,13 @@ class Report:
         names: of the columns.
         errors: of the marginals of single columns and of the workload. All bounds hold together with 95 %.
         rows: about how many rows the data has, from the noisy counts.
+        made: of which table it was made, and for which loss, in words for the page.
     """
 
     names: tuple[str, ...]
     errors: tuple[MarginalError, ...]
     rows: float
+    made: str = ""
 
     def of_order(self, order: int) -> list[MarginalError]:
         """The errors of the marginals of so many columns, the least bound first."""
@@ -118,7 +123,8 @@ class Report:
 
     def _page(self, wide: str, narrow: str) -> str:
         drawn = f'<figure class="wide">{wide}</figure><figure class="narrow">{narrow}</figure>'
-        sections = [f"<h1>Synthetic table</h1><p>About {self.rows:,.0f} rows were counted.</p>{drawn}"]
+        made = f"<p>{markup(self.made)}</p>" if self.made else ""
+        sections = [f"<h1>Synthetic table</h1>{made}<p>About {self.rows:,.0f} rows were counted.</p>{drawn}"]
         for title, lines in (("Preserved", PRESERVED), ("Not preserved", NOT_PRESERVED)):
             items = "".join(f"<li>{markup(line)}</li>" for line in lines)
             sections.append(f"<h2>{title}</h2><ul>{items}</ul>")
@@ -127,13 +133,11 @@ class Report:
                 (
                     self.words(one.columns),
                     "measured" if one.measured else "not measured",
-                    "nothing is known"
-                    if one.most is None
-                    else f"at most {one.most:.1%} of the rows misplaced",
+                    "nothing is known" if one.most is None else f"at most {one.most:.1%}",
                 )
                 for one in self.of_order(order)
             ]
-            sections.append(f"<h2>{order}-way marginals</h2>{html_table(rows)}")
+            sections.append(f"<h2>{order}-way marginals</h2>{SHARE}{html_table(rows)}")
         body = "\n".join(sections)
         return (
             '<!doctype html><html lang="en"><meta charset="utf-8"><title>Synthetic table</title>'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -41,7 +42,8 @@ def asked(kept: KeptRows, table: str = "a", columns: tuple[str, ...] = ("age",))
     """Whether rows are found; else they are handed over."""
     state = kept.state(table)
     found = kept.find(table, state, columns)
-    kept.keep(table, state, columns, ROWS)
+    if kept.settled(table, state):
+        kept.keep(table, state, columns, ROWS)
     return found is not None
 
 
@@ -99,6 +101,35 @@ def test_rows_of_a_file_that_changed_while_it_was_read_are_not_kept(path: Path) 
     path.write_text("other")
     kept.keep("a", state, ["age"], ROWS)
     assert kept.find("a", state, ["age"]) is None
+
+
+def test_rows_that_were_read_too_early_are_not_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is written twice within one step of its times, and read between that, which takes long."""
+    monkeypatch.setattr(small, "SHORT", 0)
+    clock, path = Clock(), tmp_path / "u.parquet"
+
+    def write(age: int) -> None:
+        pq.write_table(pa.table({"age": [age]}), path)
+
+    write(1)
+    monkeypatch.setattr(KeptRows, "state", lambda self, table: ((1,),))
+    with_file = DuckDBEngine.open({"u": str(path)})
+    with_file._small.kept._clock = clock  # type: ignore[union-attr,misc]
+    read = small.Small._read
+
+    def slowly(*given: Any) -> Any:
+        rows = read(*given)
+        clock.now += SETTLED
+        return rows
+
+    asked = N.format("age", "age", "u")
+    with_file.integers(asked)
+    with monkeypatch.context() as patch:
+        patch.setattr(small.Small, "_read", slowly)
+        assert with_file.integers(asked)["m"].to_pylist() == [1]
+    write(2)
+    assert [with_file.integers(asked)["m"].to_pylist() for _ in range(3)] == [[2]] * 3
+    with_file.close()
 
 
 def test_they_take_no_more_memory_than_that(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,7 +55,9 @@ def test_without_the_lock_a_commit_that_goes_on_is_taken_for_lost(
     """The planted fault: it is looked for at once, while the server still has it."""
     noted = PostgresStore._noted
     monkeypatch.setattr(
-        PostgresStore, "_noted", lambda self, line, sql: noted(self, line, sql.replace(" FOR UPDATE", ""))
+        PostgresStore,
+        "_noted",
+        lambda self, line, sql, known: noted(self, line, sql.replace(" FOR UPDATE", ""), known),
     )
     with open_ledger(behind(proxy)) as ledger:
         ledger.charge("earlier", Loss("1/4"), [VISITS])
@@ -189,6 +191,28 @@ def test_a_charge_that_comes_while_another_process_opens_the_ledger_confuses_nob
         monkeypatch.setattr(PostgresRows, "tally", slowly)
         with open_ledger(address) as other:
             assert other.spent(VISITS) == Loss("1/2")
+
+
+def test_a_charge_that_comes_while_the_reader_connects_again_is_no_old_copy(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with open_ledger(new_schema()) as ledger:
+        ledger.charge("q1", Loss(1), [Account("d", Loss(9))])
+        assert isinstance(ledger._store, PostgresStore)
+        reader = ledger._store._beside()
+        with reader._lock:
+            reader.release()
+        noted, late = PostgresStore._noted, [2]
+
+        def charged(self: PostgresStore, *given: Any) -> Any:
+            if self is reader and late:
+                late.pop()
+                ledger.charge("q2", Loss(1), [Account("d", Loss(9))])
+            return noted(self, *given)
+
+        monkeypatch.setattr(PostgresStore, "_noted", charged)
+        assert ledger.verify() == 2
+        assert not late
 
 
 def test_a_ledger_that_lost_its_head_is_refused() -> None:

@@ -173,3 +173,11 @@ def test_any_and_all_are_in_and_not_in_with_null_too(test: str, values: str) -> 
     rewrites.quantified(written)
     assert " IN (SELECT" in written.sql("duckdb")
     assert duckdb.execute(sql).fetchall() == duckdb.execute(written.sql("duckdb")).fetchall()
+
+
+def test_any_within_any_is_in_within_in() -> None:
+    inner = "x = ANY (SELECT b FROM p)"
+    for sql in (f"SELECT a = ANY (SELECT a FROM t WHERE {inner})", f"SELECT ({inner}) <> ALL (SELECT b)"):
+        written = sqlglot.parse_one(sql, read="duckdb")
+        rewrites.quantified(written)
+        assert written.sql("duckdb").count(" IN (SELECT") == 2

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -82,6 +85,40 @@ def test_another_header_is_an_error_and_json_has_none(tmp_path: Path) -> None:
         assert len(rows_of(feed.pieces())) == 1
         moved(path, b'{"patient": "b"}\n')
         assert [row["patient"] for row in rows_of(feed.pieces())] == ["b"]
+
+
+def test_a_file_without_a_line_goes_on_in_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(b"")
+    with open_feed(str(path), follow=True) as make:
+        feed = make(spec(policy()))
+        feed.look()
+        moved(path, HEAD + line("a"))
+        assert [row["patient"] for row in rows_of(feed.pieces())] == ["a"]
+
+
+@pytest.mark.parametrize("before", [b"\xef\xbb\xbf", b"  ", b"\xef\xbb\xbf \t"])
+def test_json_behind_a_mark_or_blanks_has_no_header(before: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "in.jsonl"
+    path.write_bytes(before + b'{"patient": "a"}\n')
+    with open_feed(str(path), follow=True) as make:
+        feed = make(spec(policy()))
+        assert len(rows_of(feed.pieces())) == 1
+        moved(path, b'{"patient": "b"}\n')
+        assert [row["patient"] for row in rows_of(feed.pieces())] == ["b"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipe has a name in a folder")
+@pytest.mark.parametrize("other", [Path.mkdir, getattr(os, "mkfifo", None)])
+def test_a_name_that_a_folder_or_a_pipe_took_is_waited_for(other: Any, tmp_path: Path) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(HEAD + line("a"))
+    with open_feed(str(path), follow=True) as make:
+        feed = make(spec(policy()))
+        assert len(rows_of(feed.pieces())) == 1
+        path.rename(path.with_suffix(".old"))
+        other(path)
+        assert not rows_of(feed.pieces())
 
 
 def test_batches_go_on_in_a_new_file(tmp_path: Path) -> None:

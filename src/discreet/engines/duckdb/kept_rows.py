@@ -78,12 +78,18 @@ class KeptRows:
                 return None
             return known.rows.get(tuple(columns))
 
+    def settled(self, table: str, state: State | None) -> bool:
+        """Whether the files have been in a state for so long that a later write has a later time."""
+        with self._lock:
+            known = self._known.get(table)
+            return known is not None and known.state == state and self._clock() - known.since >= SETTLED
+
     def keep(self, table: str, state: State | None, columns: Sequence[str], rows: pa.Table) -> None:
         """Keep rows that were read after the files were seen in a state, if they still are in it.
 
         Args:
             table: whose they are.
-            state: the one before they were read, for which `find` was asked.
+            state: the one before they were read, for which `find` was asked, and which was `settled` then.
             columns: that were read.
             rows: of them.
         """
@@ -91,7 +97,7 @@ class KeptRows:
             return
         with self._lock:
             known = self._known.get(table)
-            if known is None or known.state != state or self._clock() - known.since < SETTLED:
+            if known is None or known.state != state:
                 return
             taken = sum(one.nbytes for each in self._known.values() for one in each.rows.values())
             if taken + rows.nbytes <= MOST_BYTES:

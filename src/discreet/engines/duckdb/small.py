@@ -220,11 +220,13 @@ class Small:
         rows = self.kept.find(name, state, used)
         if rows is not None and rows.num_rows <= most and rows.schema.equals(beside.schema):
             return rows
+        settled = self.kept.settled(name, state)  # now: while it is read it may be written
         read = self._read(name, used, most)
         if read is None:
             return None
         rows = beside.whole(read)
-        self.kept.keep(name, state, used, rows)
+        if settled:
+            self.kept.keep(name, state, used, rows)
         return rows
 
     def _read(self, name: str, used: Sequence[str], most: int) -> pa.Table | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 
 from discreet.ledger.chain.book import Book
@@ -25,13 +26,15 @@ class Known:
         self.book: Book | None = None
         self.committed = Committed(named)
         self.settled = SettledQuestions(named, key_of)
+        self._noting = threading.Lock()  # a reader and a writer come at the same time
 
     def note(self, rows: TableRows) -> None:
         """Take note of the end that a transaction read or wrote, once it is committed."""
-        book, known = rows.reached, self.book
+        book = rows.reached
         if book is None:
             return
         self.settled.follow(book.head.number, rows.last)
         self.committed.follow(book, rows.last)
-        if known is None or book.head.number >= known.head.number:
-            self.book = book
+        with self._noting:
+            if self.book is None or book.head.number >= self.book.head.number:
+                self.book = book

@@ -237,7 +237,8 @@ class PostgresStore:
         writes = any(request.writes for request in requests)
         connection = self._ready()
         begin = f"{begin_writing(self._address, self._timeout)}; {_HEAD} FOR UPDATE"
-        noted = self._noted(connection, begin if writes else f"{begin_reading(self._address)}; {_HEAD}")
+        begin = begin if writes else f"{begin_reading(self._address)}; {_HEAD}"
+        noted = self._noted(connection, begin, self._known.book)
         rows = PostgresRows(connection, noted, TAIL, self._known.identity)
         if writes:
             self._group.gather(requests)  # who came while another process had the lock
@@ -288,7 +289,8 @@ class PostgresStore:
         with contextlib.suppress(psycopg.Error, LedgerError):
             connection = self._ready()
             # Behind the lock the old transaction is over, even where its server process outlived the connection.
-            self._noted(connection, f"{begin_writing(self._address, self._timeout)}; {_HEAD} FOR UPDATE")
+            begin = begin_writing(self._address, self._timeout)
+            self._noted(connection, f"{begin}; {_HEAD} FOR UPDATE", self._known.book)
             row = connection.execute(
                 "SELECT hash FROM discreet_entry WHERE number = %s", (entry.number,)
             ).fetchone()
@@ -325,19 +327,18 @@ class PostgresStore:
                 f"The ledger at {self.where} is read-only for this user or on this server.",
                 "Name the primary server, and a user that may write the ledger.",
             )
+        known = self._known.book
         connection.execute(begin_reading(self._address))
         row = connection.execute("SELECT format, identity FROM discreet_ledger").fetchone()
         if row is None or row[0] != FORMAT:
-            raise LedgerError(
-                f"The ledger at {self.where} is of a format that this version does not know.",
-                "Use the version of discreet that wrote it or a later one.",
-            )
+            raise LedgerError(f"The ledger at {self.where} is of a format that this version does not know.",
+                              "Use the version of discreet that wrote it or a later one.")  # fmt: skip
         if self._known.identity and row[1] != self._known.identity:
             raise LedgerCorrupt(f"Another ledger is at {self.where} than before.", "Put the right one back.")
         self._known.identity = row[1]
         if connection.execute(_HEAD).fetchone() is None and not self._reads_only:
             self._begin_head(connection)
-        rows = PostgresRows(connection, self._noted(connection, _HEAD), LOOK, self._known.identity)
+        rows = PostgresRows(connection, self._noted(connection, _HEAD, known), LOOK, self._known.identity)
         for account in rows.book().tallies:
             rows.tally(account)
         connection.execute("COMMIT")
@@ -353,9 +354,14 @@ class PostgresStore:
         )
         connection.execute(f"COMMIT; {begin_reading(self._address)}")
 
-    def _noted(self, connection: psycopg.Connection[Any], statements: str) -> Book:
-        """The book in the second place, once it is known to be ours and no older than the one that was seen here."""
-        known = self._known.book
+    def _noted(self, connection: psycopg.Connection[Any], statements: str, known: Book | None) -> Book:
+        """The book in the second place, once it is known to be ours and no older than the one that was seen here.
+
+        Args:
+            connection: it may have a snapshot already.
+            statements: the last of them reads the second place.
+            known: the book that was seen before the snapshot; newer ones may be seen meanwhile.
+        """
         cursor = connection.execute(statements)
         while cursor.nextset():
             pass

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,8 +44,19 @@ _SECOND = (
     "CREATE TABLE identities (issuer TEXT NOT NULL, value TEXT NOT NULL, name TEXT NOT NULL REFERENCES people, "
     "made BIGINT NOT NULL, PRIMARY KEY (issuer, value))",
 )
-# A number that is another one after each change of people, tokens and budgets: see `changes`.
-_THIRD = ("ALTER TABLE head ADD COLUMN change BIGINT NOT NULL DEFAULT 0",)
+# A number that is another one after each change of people, tokens and budgets, whoever makes it: a process of an older
+# version, or an administrator in SQL. See `changes`.
+_THIRD = (
+    "ALTER TABLE head ADD COLUMN change BIGINT NOT NULL DEFAULT 0",
+    "CREATE FUNCTION people_changed() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS $$ BEGIN "
+    "UPDATE head SET change = (random() * 9007199254740992)::bigint; RETURN NULL; END $$",
+    *(
+        f"CREATE TRIGGER {table}_changed AFTER INSERT OR UPDATE OR DELETE OR TRUNCATE ON {table} "
+        "FOR EACH STATEMENT EXECUTE FUNCTION people_changed()"
+        for table in ("people", "grants", "tokens")
+    ),
+    "UPDATE head SET change = (random() * 9007199254740992)::bigint",
+)
 MIGRATIONS = (_FIRST, _SECOND, _THIRD)
 """The statements that make each version of the tables from the one before."""
 
@@ -100,10 +110,6 @@ class PostgresTables:
         """Run a statement within a transaction, and return how many rows it changed."""
         with self._told():
             return int(self._run(sql, given).rowcount)
-
-    def change(self) -> None:
-        """Note, in the transaction of a change, that rows that are kept are past."""
-        self.write("UPDATE head SET change = ?", (secrets.randbits(62),))
 
     def changed(self) -> object:
         """The number of the last change that is committed."""

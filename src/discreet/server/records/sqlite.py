@@ -111,11 +111,8 @@ class SqliteTables:
         with self._told():
             return self._db.execute(sql, given).rowcount
 
-    def change(self) -> None:
-        """The number of the changes is a file of its own."""
-
     def changed(self) -> object:
-        """See `Changes.now`."""
+        """The number of the changes is a file of its own: see `Changes.now`."""
         return None
 
     def afresh(self) -> None:

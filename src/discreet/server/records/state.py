@@ -43,9 +43,6 @@ class Tables(Protocol):
     def write(self, sql: str, given: Sequence[Any]) -> int:
         """Run a statement within a transaction, and return how many rows it changed."""
 
-    def change(self) -> None:
-        """Note, in the transaction of a change of people, tokens or budgets, that rows that are kept are past."""
-
     def changed(self) -> object:
         """A number that is another one after each change that is committed; None where it is kept elsewhere."""
 
@@ -87,7 +84,6 @@ class State:
                 yield
                 return
             with self._changes.changing() if self._changes else contextlib.nullcontext(), self._transaction():
-                self._tables.change()
                 yield
 
     @contextlib.contextmanager

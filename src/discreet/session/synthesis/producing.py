@@ -18,8 +18,10 @@ import numpy as np
 from discreet.accounting.gaussian.gdp import GDP
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter
+from discreet.escaping import name as one_line
 from discreet.ledger import Loss
 from discreet.mechanisms.adaptive import AdaptiveRounds
+from discreet.rational import show
 from discreet.release.draw import Draw, Use
 from discreet.release.gate import event_of
 from discreet.release.plan import ReleasePlan
@@ -234,7 +236,9 @@ class Synthesis:
         count = self.rows if self.rows is not None else min(round(total), 1 << 24)
         axes = [one.axis for one in self.columns]
         values = table_of(axes, sample_rows(model, count, random), random)
-        report = Report(tuple(axis.name for axis in axes), kept.errors, total)
+        price = f"epsilon {show(loss.epsilon)}" + (f", delta {show(loss.delta)}" if loss.delta else "")
+        made = f"Of the table {one_line(self.table.name)}, for {price}."
+        report = Report(tuple(axis.name for axis in axes), kept.errors, total, made)
         return SyntheticTable(values, self.table.name, loss.epsilon, loss.delta, dict(self.left_out), report)
 
 

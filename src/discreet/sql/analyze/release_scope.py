@@ -232,8 +232,8 @@ class ReleaseReader:
                               "groups of many units are found.")  # fmt: skip
         if not key.values:
             raise self.refuse(node, f"No public value of {subject} can have rows here.",
-                              "Look at the conditions of WHERE and at the keys of the policy, or group by something "
-                              "else.")  # fmt: skip
+                              "Look at the conditions of WHERE and at the keys and bounds of the policy, or group by "
+                              "something else.")  # fmt: skip
         raise self.refuse(node, f"There are {len(key.values):,} groups; at most {MAX_CELLS:,} can be answered.",
                           "Group by a coarser key.")  # fmt: skip
 

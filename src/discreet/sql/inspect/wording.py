@@ -200,8 +200,17 @@ def facts_of(plan: QueryPlan) -> list[Fact]:
 
 
 def keys_of(release: PlannedRelease) -> str:
-    """The keys of a release in words."""
-    return ", ".join(words(key.expression) for key in release.keys) or "all rows"
+    """The keys of a release in words; a column of which only some values count has its own name."""
+    return ", ".join(words(_listed(key.expression)) for key in release.keys) or "all rows"
+
+
+def _listed(expression: Expression) -> Expression:
+    """The x of CASE WHEN x IN (…) THEN x END, which the planner writes where some values are no keys."""
+    if isinstance(expression, Call) and expression.name == "case" and len(expression.args) == 3:
+        test, result, other = expression.args
+        if isinstance(test, Call) and test.name == "in" and test.args[0] == result == _cut(expression):
+            return result if other == Literal(None, other.type) else expression
+    return expression
 
 
 def deviations(release: PlannedRelease) -> tuple[float, float]:

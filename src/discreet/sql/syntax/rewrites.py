@@ -357,7 +357,8 @@ def quantified(statement: exp.Expr) -> None:
         >>> query.sql("duckdb")
         'SELECT x IN (SELECT b FROM p), NOT x IN (SELECT b FROM p)'
     """
-    for node in list(statement.find_all(exp.EQ, exp.NEQ)):
+    found = list(statement.find_all(exp.EQ, exp.NEQ))
+    for node in reversed(found):  # the innermost first: the others are copied with it
         word = node.expression
         inner = word.this.unnest() if isinstance(word, exp.Any | exp.All) else None
         if not isinstance(inner, exp.Query) or isinstance(word, exp.Any) != isinstance(node, exp.EQ):

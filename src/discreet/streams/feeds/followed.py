@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Final, cast
 
 from discreet.errors import StreamError
+
+_BOM: Final = b"\xef\xbb\xbf"
+_LEAST: Final = 64
+"""So many bytes of the old file tell whether it has a header, or is JSON, behind blanks and a byte-order mark."""
 
 
 class Followed:
@@ -79,18 +84,21 @@ class Followed:
                 "cat OLD NEW | discreet stream …",
             )
         try:
+            there = os.stat(self._path)
+            same = (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
+            if same or not stat.S_ISREG(there.st_mode):  # a pipe would wait for its writer
+                return None
             new = self._path.open("rb")
         except OSError:  # there is none yet
             return None
-        there = os.fstat(new.fileno())
-        same = (here.st_dev, here.st_ino) == (there.st_dev, there.st_ino)
-        first = b"" if same else new.readline() if self._lines else new.read(1)
+        first = new.readline() if self._lines else new.read(1)
         if not first or (self._lines and not first.endswith(b"\n")):
             new.close()
             return None
         if self._lines:
-            old = os.pread(self._file.fileno(), len(first), 0)
-            if not old.startswith((b"{", b"#")) and old != first:
+            old = os.pread(self._file.fileno(), max(len(first), _LEAST), 0)
+            json = old.removeprefix(_BOM).lstrip().startswith((b"{", b"#"))
+            if old and not json and not old.startswith(first):
                 new.close()
                 raise StreamError(
                     f"A new file {self._path} begins with another header.",

@@ -15,10 +15,11 @@ def test_the_table_and_the_picture(tmp_path: Path, run: Run) -> None:
     picture = tmp_path / "pate.svg"
     done = run("pate", "--teachers", "30", "--gamma", "0.05", "--gamma", "5", "-o", str(picture))
     assert done.exit_code == 0, done.stderr
-    head, noisy, clear, end = done.stdout.splitlines()
+    head, noisy, clear, end, runs = done.stdout.splitlines()
     assert "epsilon at delta 1e-5" in head
     assert "5.30" in noisy
     assert "true labels" in end
+    assert "one run" in runs
     assert picture.read_text()[:4] == "<svg"
     assert float(clear.split()[-2].rstrip("%")) > 70  # thirty teachers of forty images, and hardly any noise
 

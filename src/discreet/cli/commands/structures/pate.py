@@ -99,6 +99,9 @@ def command(
     typer.echo(
         f"a student of true labels: {true_labels:.1%}; a classifier of all private images: {all_private:.1%}"
     )
+    typer.echo(
+        "Each line is one run; another one draws other noise, and other shares: most where noise is large."
+    )
 
 
 def _record(point: Point) -> dict[str, Any]:
