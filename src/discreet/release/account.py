@@ -339,8 +339,8 @@ def described(words: str, who: str = "") -> str:
 def _with_closed_comments(words: str) -> str:
     """Words whose comments end where they ended, when all lines are one.
 
-    The parser's own tokens tell comments from the rest: another reading of quotes, of nested comments or of the ends of lines
-    would show a part of the question as a comment.
+    The parser's own tokens tell comments from the rest: another reading of quotes, of nested comments or of the ends
+    of lines would show a part of the question as a comment.
     """
     if not any(mark in words for mark in _COMMENTS):
         return words
