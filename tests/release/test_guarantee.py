@@ -19,7 +19,8 @@ from discreet.errors import BudgetExceeded, PolicyError
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.policy import Policy
 from discreet.release import guarantee
-from discreet.release.account import DataAccount, described, who_and_what
+from discreet.release.account import DataAccount
+from discreet.release.description import who_and_what
 from discreet.release.guarantee import ROW, Guarantee
 from discreet.session import DATA_SET
 
@@ -244,45 +245,6 @@ def test_a_charge_between_looking_and_re_pricing_is_seen(
     new.charge("q3", Released(4, neighbours="replace_one"), (), "three")
     assert ledger.spent(account) == Loss(2 * (1 + 2) + 4)
     assert Guarantee.declared(policy).units == {"t": "column id"}
-
-
-def test_a_comment_of_a_described_question_ends_where_its_line_ended() -> None:
-    asked = "SELECT county, -- of */ residence\n'a--b' AS \"x--\", /* why -- */ COUNT(*)\nFROM visits -- all"
-    _, what = who_and_what(described(asked))
-    assert what == (
-        "SELECT county, /* of * / residence */ 'a--b' AS \"x--\", /* why -- */ COUNT(*) FROM visits /* all */"
-    )
-
-
-@pytest.mark.parametrize(
-    ("asked", "shown"),
-    [
-        ("a -- b\r WHERE x", "a /* b */ WHERE x"),
-        ("a /* b /* c */ -- d */ WHERE x", "a /* b / * c * / -- d */ WHERE x"),
-        ("a <> $$'$$ -- b'\n AND x", "a <> $$'$$ /* b' */ AND x"),
-        ("a <> $b$ -- $b$ AND x", "a <> $b$ -- $b$ AND x"),
-        (r"a <> E'\' -- ' AND x", r"a <> E'\' -- ' AND x"),
-        ("a {# b #} AND x", "a /* {# b #} */ AND x"),
-        ("a -- b\nof '", "a -- b of '"),
-    ],
-)
-def test_no_part_of_a_described_question_looks_like_a_comment(asked: str, shown: str) -> None:
-    """Nor does the parser take it for one; the last is no SQL, and no comment either."""
-    _, what = who_and_what(described(asked))
-    assert what == shown
-
-
-def test_a_comment_that_names_the_beginning_of_another_begins_none() -> None:
-    """PostgreSQL and DuckDB nest comments: the rest of the question would be one."""
-    _, what = who_and_what(described("SELECT 1 -- /* once\nFROM t"))
-    assert what == "SELECT 1 /* / * once */ FROM t"
-
-
-def test_a_description_is_one_line() -> None:
-    who, what = who_and_what(described("SELECT\n 1 \t" + "x" * 9000))
-    assert who
-    assert what.startswith("SELECT 1 x")
-    assert len(what) == 4000
 
 
 def test_what_another_session_changed_is_seen_although_the_last_charge_was_known(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from itertools import takewhile
 
 from discreet.ledger import Entry, Ledger
 from discreet.ledger.store import PAGE
-from discreet.release.account import who_and_what
+from discreet.release.description import who_and_what
 from discreet.session.analyst import account_name
 from discreet.session.budget import DATA_SET, subject_of, version_of
 

@@ -130,7 +130,7 @@ def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
             warnings.simplefilter("ignore")
             kinds = f"{UNIT} LONG, who LONG, a LONG, b LONG"
             rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-            servers.spark().createDataFrame(rows, kinds).createOrReplaceTempView("fair")
+            servers.spark().createDataFrame(rows, kinds).repartition(2).createOrReplaceTempView("fair")
             yield lambda sql: servers.spark().sql(sql).collect()
 
 

@@ -10,6 +10,7 @@ import pytest
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
 from discreet.sql.intervals.bands import banded
+from discreet.sql.intervals.bands.relations import NoBandsError
 
 TABLE = pa.table({"g": [at % 4 for at in range(80)], "x": [float(at % 7) for at in range(80)]})
 HAVING = "SELECT g, COUNT(*) AS n FROM v GROUP BY g HAVING COUNT(*) > -1000 ORDER BY n DESC"
@@ -61,3 +62,14 @@ def test_a_size_of_other_groups_would_be_seen(asked: list[str], monkeypatch: pyt
         here.sql(HAVING, epsilon=1)
         there.sql(HAVING, epsilon=1)
     assert len(asked) == 1
+
+
+def test_an_aggregate_without_a_node_of_its_own_has_no_bands(
+    asked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its name was taken for its argument: an error of Python, which was caught as a form that nobody thought of."""
+    monkeypatch.setattr(banded, "_NO_FORM", NoBandsError)
+    sql = "SELECT g, HISTOGRAM(n) AS v FROM (SELECT g, COUNT(*) AS n FROM v GROUP BY g) GROUP BY g ORDER BY v LIMIT 2"
+    with session(3) as here:
+        assert here.sql(sql, epsilon=1).without == ("g", "v")
+    assert asked == []

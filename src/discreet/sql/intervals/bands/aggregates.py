@@ -48,7 +48,8 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
     if isinstance(node, exp.Count):
         return _count(scope, rows)
     argument = rows.argument
-    if argument is None or isinstance(argument, exp.Star):
+    # An aggregate that the parser has no node for has its name there, and one of no column has nothing.
+    if not isinstance(argument, exp.Expr) or isinstance(argument, exp.Star):
         raise NoBandsError
     one = scope.plainly(lambda: scope.arithmetic.ends(argument))
     if isinstance(node, exp.ArgMax | exp.ArgMin):
