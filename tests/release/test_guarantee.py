@@ -17,10 +17,10 @@ import discreet as dp
 from discreet.accounting.events import Released
 from discreet.errors import BudgetExceeded, PolicyError
 from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger.description import who_and_what
 from discreet.policy import Policy
 from discreet.release import guarantee
 from discreet.release.account import DataAccount
-from discreet.release.description import who_and_what
 from discreet.release.guarantee import ROW, Guarantee
 from discreet.session import DATA_SET
 

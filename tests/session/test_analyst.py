@@ -15,9 +15,9 @@ from pyarrow import parquet
 import discreet as dp
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
 from discreet.ledger import Entry, Ledger
+from discreet.ledger.description import who_and_what
 from discreet.policy import Policy
 from discreet.release.account import AnalystAccount
-from discreet.release.description import who_and_what
 from discreet.session import Session, queries
 from discreet.session.analyst import AnalystSession, account_name, name_of
 from discreet.session.budget import DATA_SET

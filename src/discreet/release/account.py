@@ -12,8 +12,8 @@ from discreet.errors import BudgetExceeded, PolicyError, QueryRefused
 from discreet.ledger import Account, Charge, Entry, Ledger, Loss
 from discreet.ledger.admission import priced
 from discreet.ledger.charged import charged_in
+from discreet.ledger.description import described
 from discreet.ledger.terms import Terms
-from discreet.release.description import described
 from discreet.release.guarantee import Guarantee, cannot_reprice
 
 if TYPE_CHECKING:

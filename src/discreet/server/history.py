@@ -9,8 +9,8 @@ from fractions import Fraction
 from itertools import takewhile
 
 from discreet.ledger import Entry, Ledger
+from discreet.ledger.description import who_and_what
 from discreet.ledger.store import PAGE
-from discreet.release.description import who_and_what
 from discreet.session.analyst import account_name
 from discreet.session.budget import DATA_SET, subject_of, version_of
 

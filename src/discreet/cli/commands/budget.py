@@ -348,7 +348,7 @@ class _Charge:
     """A charge of one account and its outcome."""
 
     def __init__(self, entry: Entry, account: str, answered: bool) -> None:
-        from discreet.release.description import who_and_what
+        from discreet.ledger.description import who_and_what
 
         (line,) = (line for line in entry.postings if line.account == account)
         self.number, self.time, self.question = entry.number, entry.time, entry.question

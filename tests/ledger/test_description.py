@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from discreet.release.description import described, who_and_what
+from discreet.ledger.description import described, who_and_what
 
 
 def test_a_comment_of_a_described_question_ends_where_its_line_ended() -> None:
