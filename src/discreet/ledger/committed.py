@@ -15,11 +15,13 @@ from typing import BinaryIO, NoReturn, TypeVar
 
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry, Head, Posting
-from discreet.ledger.rows import TableRows
+from discreet.ledger.rows import TableRows, key_of
 from discreet.ledger.settled_questions import SettledQuestions
-from discreet.ledger.store import Charged, Rows
+from discreet.ledger.store import Charged, Needs, Rows
 
 T = TypeVar("T")
+Read = Callable[[Callable[[Rows], int]], int]
+"""Runs work on a snapshot, in a transaction."""
 
 KEPT = 1024
 """How many entries are kept at least, once so many were seen; at most twice as many."""
@@ -110,19 +112,6 @@ class LedgerSnapshot:
     def add_salt(self, dataset: str, salt: int) -> NoReturn:
         """Nothing is written here."""
         raise Unknown
-
-
-def reach_back(rows: Rows, committed: Committed, settled: SettledQuestions) -> None:
-    """Have a transaction read the entries since those that are known here, so that both can be told of them.
-
-    Very many of them are not kept: then nothing is known any more.
-    """
-    head = rows.book().head.number
-    if committed.number is not None and head - committed.number > KEPT:
-        committed.start_anew()
-    known = [number for number in (committed.number, settled.number) if number is not None]
-    if known and head - min(known) <= KEPT and isinstance(rows, TableRows):
-        rows.reach_back(min(known))
 
 
 class Committed:
@@ -218,3 +207,75 @@ class Committed:
             return None
         named = self._named()
         return look if named is not None and noted <= named <= look.at.head.number else None
+
+
+class KnownEnd:
+    """The end of a ledger as one process knows it: its last entries, and which questions were settled.
+
+    Args:
+        named: the number of the last entry that the second place names now; None where it cannot be read.
+
+    Attributes:
+        committed: the entries at the end.
+        settled: the questions that were settled.
+    """
+
+    def __init__(self, named: Callable[[], int | None]) -> None:
+        self.committed = Committed(named)
+        self.settled = SettledQuestions(named, key_of)
+
+    def look(self, read: Read, work: Callable[[Rows], T]) -> T:
+        """Run `work` on the end that is known; see `Committed.look`.
+
+        Args:
+            read: runs its work on a snapshot.
+            work: reads little.
+
+        Raises:
+            Unknown: it reads more than is known here.
+        """
+        return self.committed.look(lambda number: self._catch_up(read, number), work)
+
+    def lacks(self, question: str, read: Read) -> bool:
+        """Whether a question is certainly not settled, as far as can be told without a transaction."""
+        return self.settled.lacks(question, lambda: self._catch_up(read, lambda _: 0))
+
+    def _catch_up(self, read: Read, work: Callable[[Rows], int]) -> int:
+        """Read the entries that others wrote, for all who look and for all who ask whether one is settled."""
+
+        def reached(rows: Rows) -> int:
+            self._reach_back(rows)
+            return work(rows)
+
+        return read(reached)
+
+    def before_writing(self, rows: TableRows, needs: Sequence[Needs]) -> None:
+        """Have a transaction that will write read all that is to be known of the end, and all that it needs."""
+        book = rows.book()
+        if self.settled.wanted:
+            self.settled.load(book.head.number, rows.settled())
+        self._reach_back(rows)
+        rows.fetch(needs)
+
+    def _reach_back(self, rows: Rows) -> None:
+        """Have a transaction read the entries since those that are known, so that `follow` can be told of them.
+
+        Very many of them are not kept: then nothing is known any more.
+        """
+        committed, head = self.committed, rows.book().head.number
+        if committed.number is not None and head - committed.number > KEPT:
+            committed.start_anew()
+        known = [number for number in (committed.number, self.settled.number) if number is not None]
+        if known and head - min(known) <= KEPT and isinstance(rows, TableRows):
+            rows.reach_back(min(known))
+
+    def follow(self, rows: TableRows) -> None:
+        """Take note of the end that a transaction read or wrote, once it is committed."""
+        if rows.reached is not None:
+            self.settled.follow(rows.reached.head.number, rows.last)
+            self.committed.follow(rows.reached, rows.last)
+
+    def forget(self) -> None:
+        """Know nothing any more."""
+        self.settled.forget()
+        self.committed.forget()

@@ -79,9 +79,8 @@ class SettledQuestions:
             return False
         if self._number < named:
             catch_up()
-        number = (
-            self._number
-        )  # read before the keys: `follow` adds these first, and `load` puts them there last
+        # The number is read before the keys: `follow` adds these first, and `load` puts them there last.
+        number = self._number
         keys = self._keys
         return keys is not None and number >= named and key not in keys
 

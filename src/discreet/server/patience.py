@@ -65,9 +65,8 @@ class Patient:
     def send_400_response(self, msg: str) -> None:
         """Refuse a request that cannot be read, as every other one is refused; no guard sees it."""
         del msg  # h11's own words, of the part that it could not read
-        self.transport.write(
-            _unreadable(getattr(self.config.app, "headers", HEADERS))
-        )  # the guard's, with its own
+        headers = getattr(self.config.app, "headers", HEADERS)  # the guard's, with its own
+        self.transport.write(_unreadable(headers))
         self.transport.close()
 
     def _wait(self) -> None:

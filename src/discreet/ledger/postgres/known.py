@@ -6,35 +6,30 @@ import threading
 from collections.abc import Callable
 
 from discreet.ledger.chain.book import Book
-from discreet.ledger.committed import Committed
-from discreet.ledger.rows import TableRows, key_of
-from discreet.ledger.settled_questions import SettledQuestions
+from discreet.ledger.committed import KnownEnd
+from discreet.ledger.rows import TableRows
 
 
-class Known:
+class Known(KnownEnd):
     """The end of the ledger as this process knows it.
 
     Attributes:
         identity: of the ledger; empty before it was opened.
         book: the newest one that was committed.
-        committed: the entries at its end.
-        settled: the questions that were settled.
     """
 
     def __init__(self, named: Callable[[], int | None]) -> None:
+        super().__init__(named)
         self.identity = ""
         self.book: Book | None = None
-        self.committed = Committed(named)
-        self.settled = SettledQuestions(named, key_of)
         self._noting = threading.Lock()  # a reader and a writer come at the same time
 
-    def note(self, rows: TableRows) -> None:
+    def follow(self, rows: TableRows) -> None:
         """Take note of the end that a transaction read or wrote, once it is committed."""
         book = rows.reached
         if book is None:
             return
-        self.settled.follow(book.head.number, rows.last)
-        self.committed.follow(book, rows.last)
+        super().follow(rows)
         with self._noting:
             if self.book is None or book.head.number >= self.book.head.number:
                 self.book = book

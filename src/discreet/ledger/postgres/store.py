@@ -22,7 +22,7 @@ from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.book_text import read, told
 from discreet.ledger.chain.entry import FORMAT, Entry, genesis
 from discreet.ledger.chain.verify import LOOK
-from discreet.ledger.committed import Unknown, reach_back
+from discreet.ledger.committed import Unknown
 from discreet.ledger.faults import UnknownOutcome, busy
 from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
 from discreet.ledger.postgres.address import Address
@@ -105,17 +105,8 @@ class PostgresStore:
         """
         if not self._closed and self._process == os.getpid():
             with contextlib.suppress(Unknown):
-                return self._known.committed.look(self._catch_up, work)
+                return self._known.look(self.read, work)
         return self.read(work)
-
-    def _catch_up(self, work: Callable[[Rows], int]) -> int:
-        """Read the entries that others wrote, for all who look and for all who ask whether one is settled."""
-
-        def reached(rows: Rows) -> int:
-            reach_back(rows, self._known.committed, self._known.settled)
-            return work(rows)
-
-        return self.read(reached)
 
     def _named(self) -> int | None:
         """The number of the last entry that the head names now; those who ask at the same time ask once."""
@@ -142,7 +133,7 @@ class PostgresStore:
     def lacks(self, question: str) -> bool:
         """Whether a question is certainly not settled, as far as can be told without a transaction."""
         here = not self._closed and self._process == os.getpid()
-        return here and self._known.settled.lacks(question, lambda: self._catch_up(lambda _: 0))
+        return here and self._known.lacks(question, self.read)
 
     def afresh(self) -> None:
         """The server alone knows its disk; each transaction asks it."""
@@ -171,8 +162,7 @@ class PostgresStore:
     def release(self) -> None:
         """Close the connection; the next transaction opens a new one. The caller holds the lock."""
         if self._process != os.getpid():
-            self._known.committed.forget()
-            self._known.settled.forget()
+            self._known.forget()
         connection, self._connection = self._connection, None
         hang_up(connection, self._process)
 
@@ -242,17 +232,13 @@ class PostgresStore:
         rows = PostgresRows(connection, noted, TAIL, self._known.identity)
         if writes:
             self._group.gather(requests)  # who came while another process had the lock
-            book = rows.book()
-            if self._known.settled.wanted:
-                self._known.settled.load(book.head.number, rows.settled())
-            reach_back(rows, self._known.committed, self._known.settled)
-            rows.fetch([request.needs for request in requests])
+            self._known.before_writing(rows, [request.needs for request in requests])
         run_all(requests, rows, step, (psycopg.Error,))
         if rows.added is None:
             connection.execute("COMMIT")
         else:
             self._commit(connection, rows.book(), rows.added, step)
-        self._known.note(rows)
+        self._known.follow(rows)
         for request in requests:
             request.done = True
 
@@ -342,7 +328,7 @@ class PostgresStore:
         for account in rows.book().tallies:
             rows.tally(account)
         connection.execute("COMMIT")
-        self._known.note(rows)
+        self._known.follow(rows)
 
     def _begin_head(self, connection: psycopg.Connection[Any]) -> None:
         """Note the head of an empty ledger; of one with entries it is lost."""

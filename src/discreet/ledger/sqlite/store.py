@@ -18,11 +18,9 @@ from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, Ledg
 from discreet.ledger import forks
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.verify import LOOK
-from discreet.ledger.committed import Committed, Unknown, reach_back
+from discreet.ledger.committed import KnownEnd, Unknown
 from discreet.ledger.faults import busy
 from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
-from discreet.ledger.rows import key_of
-from discreet.ledger.settled_questions import SettledQuestions
 from discreet.ledger.sqlite.faults import code_of, explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of, read_number
 from discreet.ledger.sqlite.making import opened
@@ -70,8 +68,7 @@ class SqliteStore:
         # The data_version of the file at that time, which SQLite changes with each commit of another connection.
         self._version = -1
         place = head_of(self.where)
-        self._settled = SettledQuestions(lambda: read_number(place), key_of)
-        self._committed = Committed(lambda: read_number(place))
+        self._end = KnownEnd(lambda: read_number(place))
         self.turns = FileTurns(f"{os.path.realpath(self.where)}-turns")
         forks.before_each(self)
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
@@ -88,17 +85,8 @@ class SqliteStore:
         """
         if not self._closed and self._process == os.getpid():
             with contextlib.suppress(Unknown):
-                return self._committed.look(self._catch_up, work)
+                return self._end.look(self.read, work)
         return self.read(work)
-
-    def _catch_up(self, work: Callable[[Rows], int]) -> int:
-        """Read the entries that other processes wrote, for all who look and for all who ask whether one is settled."""
-
-        def reached(rows: Rows) -> int:
-            reach_back(rows, self._committed, self._settled)
-            return work(rows)
-
-        return self.read(reached)
 
     def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
@@ -115,7 +103,7 @@ class SqliteStore:
     def lacks(self, question: str) -> bool:
         """Whether a question is certainly not settled, as far as can be told without a transaction."""
         here = not self._closed and self._process == os.getpid()
-        return here and self._settled.lacks(question, lambda: self._catch_up(lambda _: 0))
+        return here and self._end.lacks(question, self.read)
 
     def close(self) -> None:
         """Close the file."""
@@ -135,8 +123,7 @@ class SqliteStore:
 
     def release(self) -> None:
         """Close the connection; the next transaction opens a new one. The caller holds the lock."""
-        self._settled.forget()
-        self._committed.forget()
+        self._end.forget()
         self._version = -1
         connection, self._connection = self._connection, None
         head, self._head = self._head, None
@@ -206,17 +193,11 @@ class SqliteStore:
         rows = SqlRows(connection, noted, TAIL, same=not writes and version == self._version)
         self._version = -1
         if writes:
-            book = rows.book()
-            if self._settled.wanted:
-                self._settled.load(book.head.number, rows.settled())
-            reach_back(rows, self._committed, self._settled)
-            rows.fetch([request.needs for request in requests])
+            self._end.before_writing(rows, [request.needs for request in requests])
         run_all(requests, rows, step, (sqlite3.Error, OSError, UnicodeDecodeError))
         step.committing = writes
         connection.execute("COMMIT")
-        if rows.reached is not None:
-            self._settled.follow(rows.reached.head.number, rows.last)
-            self._committed.follow(rows.reached, rows.last)
+        self._end.follow(rows)
         if writes:
             self._note(rows.book(), noted)
         elif rows.reached is not None:
@@ -267,7 +248,7 @@ class SqliteStore:
         if book.head != noted.head:
             self._head.write(self._identity, book)
         self._known = self._seen = book
-        self._committed.note(book.head.number)
+        self._end.committed.note(book.head.number)
 
     def _ready(self) -> sqlite3.Connection:
         if self._closed:

@@ -71,12 +71,9 @@ def digests_at(key: bytes, units: pa.StringArray, places: npt.NDArray[np.int64])
     raw = np.concatenate([there, np.zeros(LONGEST_UNIT + 4, np.uint8)])
     begins = ends[places]
     lengths = ends[places + 1] - begins
-    for length in np.flatnonzero(np.bincount(np.minimum(lengths, LONGEST_UNIT + 1))):
-        rows = (
-            np.flatnonzero(lengths == length)
-            if length <= LONGEST_UNIT
-            else np.flatnonzero(lengths > LONGEST_UNIT)
-        )
+    sizes = np.minimum(lengths, LONGEST_UNIT + 1)
+    for length in np.flatnonzero(np.bincount(sizes)):
+        rows = np.flatnonzero(sizes == length)
         if length > LONGEST_UNIT:
             for row in rows:
                 digest = _long(key, raw[begins[row] : begins[row] + lengths[row]].tobytes())
