@@ -1,12 +1,12 @@
 """Lines of JSON that are alike but for their values, as columns, without a parser.
 
-Programs write the lines of a log with the same members in the same order, and a parser spends most of its time on what
-it knows since the first line. Here the first line is split into its values and the text around them. Each other line
+Programs write the lines of a log with the same members in the same order, and a parser reads the names of the members
+again in each line, which takes most of its time. Here the first line is split into its values and the text around them. Each other line
 has to have that same text around its own values, byte for byte, and these have to be texts or numbers as there. Where
 one line is otherwise the answer is None, and a parser reads them all.
 
-That a line which passes means what a parser makes of it: no line has a backslash or a control character, so each quote
-begins or ends a text. The text around the values holds all quotes of the line, so no value has one; a text is then
+A parser would read the same values. No line has a backslash or a control character, so each quote begins or ends a
+text. The text around the values holds all quotes of the line, so no value has one; a text is then
 itself, and a number is held against JSON's grammar.
 """
 
@@ -27,7 +27,7 @@ Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]
 
 _MEMBER: Final = re.compile(
-    rb' *"(?P<name>[^"\\]*)" *: *(?:"(?P<text>[^"\\]*)"|(?P<number>-?[0-9]+(?:\.[0-9]+)?)) *(?P<sign>[,}])'
+    rb' *"(?P<name>[^"\\]*)" *: *(?:"(?P<text>[^"\\]*)"|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?)) *(?P<sign>[,}])'
 )
 _LONGEST: Final = 300
 """Python refuses whole numbers of thousands of digits; longer ones than this are left to it."""
