@@ -1,7 +1,7 @@
 """Lines of JSON that are alike but for their values, as columns, without a parser.
 
 Programs write the lines of a log with the same members in the same order, and a parser reads the names of the members
-again in each line, which takes most of its time. Here the first line is split into its values and the text around them. Each other line
+again in each line. Here the first line is split into its values and the text around them. Each other line
 has to have that same text around its own values, byte for byte, and these have to be texts or numbers as there. Where
 one line is otherwise the answer is None, and a parser reads them all.
 
