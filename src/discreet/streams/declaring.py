@@ -79,7 +79,9 @@ def declared(policy: Policy, table: str, asked: StreamQuestion) -> StreamSpec:
     if found is None or found.public:
         private = [name for name, one in policy.tables.items() if not one.public]
         raise PolicyError(
-            "The policy declares no private table of this name.", instead(table, private), key=f"tables.{table}"
+            "The policy declares no private table of this name.",
+            instead(table, private),
+            key=f"tables.{table}",
         )
     if not (asked.count or asked.sums or asked.means):
         raise PolicyError("The stream has nothing to add up.", "Ask for a count, a sum or a mean.")
