@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from typer.exceptions import TyperException
 
-from discreet.cli.spelling import options_for
 from discreet.cli.terminal.signals import Stopped
+from discreet.cli.terminal.spelling import options_for
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,

@@ -51,7 +51,7 @@ def parsed(lines: list[bytes]) -> list[dict[str, Any]] | None:
         except ValueError:
             return None
         for name, kind in KINDS.items():
-            types = {pa.string(): str, pa.float64(): (int, float), pa.int64(): int}[kind]
+            types: Any = {pa.string(): str, pa.float64(): (int, float), pa.int64(): int}[kind]
             if (
                 not isinstance(row, dict)
                 or not isinstance(row.get(name), types)

@@ -146,9 +146,8 @@ def _indices(encoded: Any) -> Integers:
     """The places in the dictionary; the one behind its end for a missing value."""
     indices = encoded.indices
     places = np.frombuffer(indices.buffers()[1], np.int32)[indices.offset : indices.offset + len(indices)]
-    if indices.null_count:
-        return np.where(arrow.known(indices), places, len(encoded.dictionary))
-    return places
+    there = np.where(arrow.known(indices), places, len(encoded.dictionary)) if indices.null_count else places
+    return there.astype(np.int64)
 
 
 def _filled(array: pa.Array, kind: npt.DTypeLike) -> tuple[npt.NDArray[Any], Mask]:

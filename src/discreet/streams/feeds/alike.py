@@ -119,10 +119,10 @@ def _spans(
 ) -> list[tuple[Integers, Integers]] | None:
     """Where each value begins and ends; None where a line is not of the layout."""
     many = sum(part.count(b'"') for part in layout.around)
-    quotes = np.flatnonzero(signs == _QUOTE)
-    if len(quotes) != many * len(ends):
+    found = np.flatnonzero(signs == _QUOTE)
+    if len(found) != many * len(ends):
         return None
-    quotes = quotes.reshape(len(ends), many)
+    quotes: Integers = found.reshape(len(ends), many)
     begins = np.concatenate([[0], ends[:-1] + 1])
     if (quotes[:, 0] < begins).any() or (quotes[:, -1] > ends).any():
         return None

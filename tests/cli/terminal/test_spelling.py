@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 
 from discreet.cli import failure
 from discreet.cli.app import app
-from discreet.cli.spelling import NAMES, options_for
+from discreet.cli.terminal.spelling import NAMES, options_for
 from discreet.errors import InvalidParameter, PolicyError, QueryRefused
 
 
