@@ -85,11 +85,7 @@ def command(
         ):
             points.append(point)
             if not as_json:
-                typer.echo(
-                    f"{point.noise:<10} {'' if point.gamma is None else f'{float(point.gamma):g}':<7} "
-                    f"{point.epsilon:<{17 + len(delta)}.2f} {point.labels:>8} {point.named:>7.1%} "
-                    f"{point.accuracy:>15.1%}"
-                )
+                typer.echo(_line(point, delta))
     if output is not None:
         from discreet.learning.picture import accuracies
         from discreet.plots.render import save
@@ -110,6 +106,15 @@ def command(
     )
     typer.echo(
         "Each line is one run; another one draws other noise, and other shares: most where noise is large."
+    )
+
+
+def _line(point: Point, delta: str) -> str:
+    """A run for people."""
+    gamma = "" if point.gamma is None else f"{float(point.gamma):g}"
+    return (
+        f"{point.noise:<10} {gamma:<7} {point.epsilon:<{17 + len(delta)}.2f} {point.labels:>8} {point.named:>7.1%} "
+        f"{point.accuracy:>15.1%}"
     )
 
 
