@@ -88,7 +88,7 @@ def read_alike(text: bytes, ends: Integers, kinds: Mapping[str, pa.DataType]) ->
 
     Example:
         >>> lines = b'{"ward":"N","cost":90}\n{"ward":"South","cost":7.5}\n'
-        >>> found = read_alike(lines, np.array([22, 48]), {"ward": pa.string(), "cost": pa.float64()})
+        >>> found = read_alike(lines, np.array([22, 50]), {"ward": pa.string(), "cost": pa.float64()})
         >>> {name: column.to_pylist() for name, column in found.items()}
         {'ward': ['N', 'South'], 'cost': [90.0, 7.5]}
     """
