@@ -25,6 +25,8 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.ipc
+import pyarrow.parquet
 
 from benchmarks.line import Line
 from discreet.accounting import Loss
@@ -32,7 +34,9 @@ from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.mechanisms import GaussianVector, LaplaceVector
 from discreet.policy import Policy
 from discreet.streams import Stream, StreamQuestion, StreamSpec, declared, named
-from discreet.streams.feeds import TextFeed
+from discreet.streams.feeds import Feed, TextFeed
+from discreet.streams.feeds.arrow import ArrowFeed
+from discreet.streams.feeds.parquet import ParquetFeed
 from discreet.streams.state import State
 
 EVENTS: Final = 2_000_000
@@ -58,11 +62,16 @@ def _speed() -> Iterator[Line]:
         who = (
             "privacy of events" if unit == "row" else f"{min(people, EVENTS):,} people, 10 rows each at most"
         )
-        spec = _spec(unit)
-        inputs = {"CSV": _csv(table), "JSON lines": _json(table), "Arrow batches": table.to_batches(1 << 17)}
-        slow = _timed(spec, SLOW, partial(_by_row, inputs["CSV"]))
-        for kind, given in inputs.items():
-            seconds = _timed(spec, EVENTS, partial(_all, given))
+        spec, csv = _spec(unit), _csv(table)
+        inputs: dict[str, Any] = {
+            "CSV": TextFeed(io.BytesIO(csv), needed=spec.columns, numbers=("cost",)),
+            "JSON lines": TextFeed(io.BytesIO(_json(table)), needed=spec.columns, numbers=("cost",)),
+            "Arrow": ArrowFeed(io.BytesIO(_ipc(table)), follow=False, needed=spec.columns),
+            "Parquet": ParquetFeed(io.BytesIO(_parquet(table)), spec.columns),
+        }
+        slow = _timed(spec, SLOW, partial(_by_row, csv))
+        for kind, feed in inputs.items():
+            seconds = _timed(spec, EVENTS, partial(_all, feed))
             yield Line(f"{kind}, {who}: a million events", seconds, "row by row", slow, seconds,
                        f"<= {LIMIT:g} s", seconds <= LIMIT)  # fmt: skip
 
@@ -90,6 +99,19 @@ def _json(table: pa.Table) -> bytes:
     return "".join(one % row for row in zip(*columns, strict=True)).encode()
 
 
+def _ipc(table: pa.Table) -> bytes:
+    out = io.BytesIO()
+    with pa.ipc.new_stream(out, table.schema) as writer:
+        writer.write_table(table, 1 << 17)
+    return out.getvalue()
+
+
+def _parquet(table: pa.Table) -> bytes:
+    out = io.BytesIO()
+    pa.parquet.write_table(table, out)
+    return out.getvalue()
+
+
 def _spec(unit: str) -> StreamSpec:
     policy = Policy.for_table("visits", privacy_unit=unit, max_rows=None if unit == "row" else 10, budget=3,
                               keys={"ward": ["N", "S"]}, bounds={"cost": (0, 500)})  # fmt: skip
@@ -108,15 +130,10 @@ def _timed(spec: StreamSpec, events: int, read: Callable[[Stream], object]) -> f
         return (time.process_time() - begin) * 1e6 / events
 
 
-def _all(given: Any, stream: Stream) -> None:
-    if isinstance(given, bytes):
-        feed = TextFeed(io.BytesIO(given), needed=stream.spec.columns, numbers=("cost",))
-        for piece in feed.pieces():
-            assert not isinstance(piece, dt.datetime)
-            stream.take(piece)
-    else:
-        for batch in given:
-            stream.add_all(batch)
+def _all(feed: Feed, stream: Stream) -> None:
+    for piece in feed.pieces():
+        assert not isinstance(piece, dt.datetime)
+        stream.take(piece)
 
 
 def _by_row(text: bytes, stream: Stream) -> None:

@@ -105,6 +105,21 @@ def numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[Any]:
     return found[0] if len(found) == 1 else np.concatenate(found) if found else np.empty(0, dtype)
 
 
+def known(column: pa.Array) -> NDArray[np.bool_]:
+    """Which values of an Arrow array are not null: bool array (n,).
+
+    Example:
+        >>> import pyarrow as pa
+        >>> known(listed(["a", None], pa.string())).tolist()
+        [True, False]
+    """
+    valid = column.buffers()[0]
+    if valid is None or not column.null_count:
+        return np.full(len(column), column.null_count == 0)
+    bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
+    return bits[column.offset : column.offset + len(column)].astype(bool)
+
+
 def floats(column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
     """The numbers of an Arrow array as float64 array (n,): NaN for null, the nearest double for a large integer.
 
@@ -156,14 +171,13 @@ def _dtypes() -> dict[pa.DataType, Any]:
 
 
 def _chunk(chunk: pa.Array, dtype: Any) -> NDArray[Any]:
-    valid, data = chunk.buffers()
+    _, data = chunk.buffers()
     values = np.frombuffer(data, dtype, len(chunk), chunk.offset * np.dtype(dtype).itemsize)
     if not chunk.null_count:
         return values
     if dtype is not np.float64:
         raise ValueError("An integer is null.")
-    bits = np.unpackbits(np.frombuffer(valid, np.uint8), bitorder="little")
-    return np.where(bits[chunk.offset : chunk.offset + len(chunk)] == 1, values, np.nan)
+    return np.where(known(chunk), values, np.nan)
 
 
 def _valid(missing: NDArray[np.bool_] | None) -> pa.Buffer | None:

@@ -11,6 +11,8 @@ from discreet.errors import InvalidParameter
 from discreet.spatial import Grid
 
 AREA = (4.0, 50.0, 6.0, 54.0)
+DUTCH = (100_000.0, 400_000.0, 200_000.0, 500_000.0)
+"""In metres of EPSG:28992."""
 
 
 def test_a_size_in_degrees_is_the_size() -> None:
@@ -41,12 +43,14 @@ def test_other_sizes_are_refused(size: str) -> None:
         Grid.read(size, AREA)
 
 
-@pytest.mark.parametrize("crs", ["EPSG:4326", "EPSG:28992"])
-def test_a_size_of_which_nothing_is_left_is_refused(crs: str) -> None:
+@pytest.mark.parametrize(("crs", "area"), [("EPSG:4326", AREA), ("EPSG:28992", DUTCH)])
+def test_a_size_of_which_nothing_is_left_is_refused(
+    crs: str, area: tuple[float, float, float, float]
+) -> None:
     """The cells of a map would be divided by 0."""
     pytest.importorskip("pyproj")
     with pytest.raises(InvalidParameter, match="too small"):
-        Grid.read("0.0000000000001m", AREA, crs)
+        Grid.read("0.0000000000001m", area, crs)
 
 
 def test_degrees_do_not_fit_a_projection_nor_metres_a_pole() -> None:
@@ -58,7 +62,7 @@ def test_degrees_do_not_fit_a_projection_nor_metres_a_pole() -> None:
 
 def test_outlines_of_a_projection_are_degrees() -> None:
     pytest.importorskip("pyproj")
-    grid = Grid.read("1km", (0, 0, 1, 1), "EPSG:28992")
+    grid = Grid.read("1km", DUTCH, "EPSG:28992")
     ring = grid.rings([grid.box(155, 463)])[0]  # the tower of Amersfoort is at 155 km, 463 km, by definition
     assert ring[0] == ring[-1]
     assert math.isclose(ring[0][0], 5.387, abs_tol=1e-3)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import shutil
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 from altair.utils import schemapi
 
+from discreet.plots import save
 from discreet.plots.library import unchecked
 from discreet.spatial.cell import Cell
 from discreet.spatial.picture import picture_of_cells
 
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
-def drawn(skew: float) -> Any:
+
+def drawn(skew: float, size: str = "slide") -> Any:
     cells, rings = [], []
     for column in range(6):
         west, south = 16 + 0.1 * column, 48.0
@@ -28,7 +34,7 @@ def drawn(skew: float) -> Any:
         )
         ring = [(0.0, 0.0), (0.1, skew), (0.1, 0.1 + skew), (0.0, 0.1), (0.0, 0.0)]
         rings.append([(west + x, south + y) for x, y in ring])
-    return picture_of_cells(cells, rings, "n", "A map", "words")
+    return picture_of_cells(cells, rings, "n", "A map", "words " * 30, size)
 
 
 @pytest.mark.parametrize("skew", [0.0, 0.01])
@@ -51,3 +57,30 @@ def test_layers_share_the_data(skew: float) -> None:
     held = [one for one in values(drawn(skew)) if len(one) > 2]
     assert held
     assert all(isinstance(one, tuple) for one in held)
+
+
+@pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
+def test_a_page_fits_a_phone_and_is_dark_where_that_is_wanted(tmp_path: Path) -> None:
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    save(drawn(0.01), tmp_path / "map.html", narrow=lambda: drawn(0.01, "column"))
+    save(drawn(0.01), tmp_path / "one.html")  # planted: on a phone the picture of a projector shrinks
+    with playwright.sync_playwright() as started:
+        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        page, faults = browser.new_page(), []
+        page.on("pageerror", lambda error: faults.append(str(error)))
+        shrunk: Callable[[], float] = lambda: page.evaluate(  # noqa: E731
+            "(m => m.getBoundingClientRect().width / m.viewBox.baseVal.width)(document.querySelector('svg.marks'))"
+        )
+        for name, width, scheme in (
+            ("map", 360, "dark"), ("map", 768, "light"), ("map", 1280, "dark"), ("one", 360, "light"),
+        ):  # fmt: skip
+            page.set_viewport_size({"width": width, "height": 800})
+            page.emulate_media(color_scheme=scheme)
+            page.goto((tmp_path / f"{name}.html").as_uri())
+            page.wait_for_selector("svg.marks")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            assert (shrunk() > 0.8) == (name == "map")
+            dark = page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 18, 18)"
+            assert dark == (scheme == "dark")
+        browser.close()
+    assert not faults

@@ -62,6 +62,8 @@ def test_a_size_in_metres_is_one_in_feet_too() -> None:
         ("EPSG:4807", (0, 40, 5, 50), "neither"),  # grads from Paris
         ("EPSG:5703", (0, 0, 1e4, 1e4), "neither"),  # heights
         ("EPSG:32631", (1e9, 1e9, 1.1e9, 1.1e9), "beyond the ends"),
+        ("EPSG:28992", (4.3, 51.5, 6.0, 52.7), "EPSG:28992 is not used"),  # degrees, where it has metres
+        ("EPSG:3857", (4.3, 51.5, 6.0, 52.7), "smaller than one cell"),
     ],
 )
 def test_a_system_that_does_not_fit_is_refused_before_the_charge(
@@ -75,6 +77,20 @@ def test_a_system_that_does_not_fit_is_refused_before_the_charge(
         with pytest.raises(InvalidParameter, match=said):
             ask(session, "data", "1000km", 0.5, area=area, x="x", y="y", crs=crs)
     assert session.budget.spent == 0
+
+
+@pytest.mark.parametrize(
+    ("crs", "area"),
+    [
+        ("EPSG:28992", (100_000, 400_000, 200_000, 500_000)),
+        ("EPSG:28992", (-50_000, 200_000, 100_000, 400_000)),  # one corner is in the country
+        ("EPSG:3832", (3e6, -1e6, 4e6, 1e6)),  # around the Pacific, across the date line
+        ("+proj=laea +lat_0=52 +lon_0=5", (-1e5, -1e5, 1e5, 1e5)),  # nobody says where it is used
+    ],
+)
+def test_areas_where_a_system_is_used_are_taken(crs: str, area: tuple[float, float, float, float]) -> None:
+    pytest.importorskip("pyproj")
+    assert Grid.read("10km", area, crs).crs == crs
 
 
 def test_points_beyond_the_area_are_in_no_cell() -> None:

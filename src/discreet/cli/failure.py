@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from typer.exceptions import TyperException
 
 from discreet.cli.terminal.signals import Stopped
+from discreet.cli.terminal.spelling import options_for
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -69,9 +70,9 @@ def words(error: BaseException) -> list[tuple[str, str]]:
         >>> words(QueryRefused("SUM needs bounds.", "Declare them."))
         [('error', 'SUM needs bounds.'), ('fix', 'Declare them.')]
     """
-    lines = [("error", _cause(error))]
+    lines = [("error", _spelled(error, _cause(error)))]
     if isinstance(error, DiscreetError) and error.fix:
-        lines.append(("fix", error.fix))
+        lines.append(("fix", _spelled(error, error.fix)))
     lines += [("note", note) for note in _notes(error)]
     if getattr(error, "told", False):
         spent = getattr(error, "charged", None)
@@ -89,8 +90,8 @@ def document(error: BaseException) -> dict[str, Any]:
     spent = getattr(error, "charged", None)
     about: dict[str, Any] = {
         "error": "Usage" if isinstance(error, TyperException) else type(error).__name__,
-        "cause": error.cause if isinstance(error, DiscreetError) else _cause(error),
-        "fix": error.fix if isinstance(error, DiscreetError) else "",
+        "cause": _spelled(error, error.cause if isinstance(error, DiscreetError) else _cause(error)),
+        "fix": _spelled(error, error.fix) if isinstance(error, DiscreetError) else "",
         "charged": None if spent is None else {"epsilon": str(spent.epsilon), "delta": str(spent.delta)},
         "notes": _notes(error),
         "exit_code": exit_code(error),
@@ -110,6 +111,13 @@ def explain_json(error: BaseException) -> None:
 def _notes(error: BaseException) -> list[str]:
     own = charged_words(getattr(error, "charged", None))
     return [note for note in getattr(error, "__notes__", ()) if note != own]
+
+
+def _spelled(error: BaseException, text: str) -> str:
+    """A part of an error with its parameters as options; in SQL and in a policy a name alone is none."""
+    if isinstance(error, QueryRefused | PolicyError):
+        return options_for(text, alone=False)
+    return options_for(text) if isinstance(error, InvalidParameter) else text
 
 
 def _cause(error: BaseException) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,25 @@ from discreet.errors import InvalidParameter
 from discreet.plots.library import altair, unchecked
 
 KINDS: Final = (".svg", ".png", ".html", ".json")
+_STYLE: Final = (
+    "html{color-scheme:light dark}body{margin:0 auto;padding:.5rem;max-width:62rem;background:#fff}"
+    "#vis .chart-wrapper{min-width:0}#vis svg.marks{max-width:100%;height:auto}"
+    "@media(prefers-color-scheme:dark){body{background:#121212}"
+    "#vis svg.marks{filter:invert(.93) hue-rotate(180deg)}}"
+)
+"""Of a page: on a dark screen light and dark change places, and colours keep their hue."""
+_DRAW: Final = """\
+  const narrow = NARROW;
+  const phone = matchMedia("(max-width: 45rem)"), dark = matchMedia("(prefers-color-scheme: dark)");
+  function draw() {
+    const options = {mode: "vega-lite", renderer: "svg", actions: !phone.matches,
+                     tooltip: {theme: dark.matches ? "dark" : "light"}};
+    vegaEmbed("#vis", phone.matches ? narrow : spec, options).catch(console.error);
+  }
+  phone.addEventListener("change", draw);
+  dark.addEventListener("change", draw);
+  draw();
+"""
 _VERSIONS: Final = ("vega_version", "vegalite_version", "vegaembed_version")
 
 
@@ -32,13 +52,16 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     return file
 
 
-def save(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> Path:
+def save(
+    chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0, narrow: Callable[[], Any] | None = None
+) -> Path:
     """Write a picture; the ending of the name says the kind.
 
     Args:
         chart: the result of a function of `discreet.plots`.
         path: ends in .svg, .png, .html (whole, with its scripts) or .json (Vega-Lite).
         scale: pixels of a PNG for each of the SVG.
+        narrow: draws the picture again for phones, which a page shows there.
 
     Raises:
         InvalidParameter: as for `check_path`.
@@ -59,8 +82,7 @@ def save(chart: Any, path: str | os.PathLike[str], *, scale: float = 2.0) -> Pat
     elif kind == "png":
         file.write_bytes(_rendered(chart, "png", scale_factor=scale)[0]["image/png"])
     elif kind == "html":
-        drawn = _rendered(chart, "html", template="inline", json_kwds={"cls": _Script})
-        file.write_text(_named(drawn["text/html"], chart), "utf-8")
+        file.write_text(_page(chart, None if narrow is None else narrow()), "utf-8")
     else:
         file.write_text(svg(chart), "utf-8")
     return file
@@ -82,13 +104,25 @@ def _rendered(chart: Any, kind: str, **more: Any) -> Any:
     return spec_to_mimebundle(spec, kind, "vega-lite", **versions, **more)  # type: ignore[call-overload]
 
 
-def _named(page: str, chart: Any) -> str:
-    """A page with its title and its language, which readers of pages aloud need."""
+def _page(chart: Any, narrow: Any | None) -> str:
+    """A picture as a page with its scripts, its title and its language, which readers of pages aloud need.
+
+    It fits a phone, where `narrow` is shown, and is dark where the reader wants that.
+    """
+    page = str(_rendered(chart, "html", template="inline", json_kwds={"cls": _Script})["text/html"])
     with unchecked():
         title = chart.to_dict(validate=False).get("title") or {}
+        small = None if narrow is None else _clean(narrow.to_dict(validate=False))
     text = title.get("text", "") if isinstance(title, dict) else title
     words = html.escape(escaping.pictured(" ".join(text) if isinstance(text, list) else str(text)))
-    return page.replace("<html>\n<head>", f'<html lang="en">\n<head>\n  <title>{words}</title>', 1)
+    head = (
+        f'<html lang="en">\n<head>\n  <title>{words}</title>\n'
+        f'  <meta name="viewport" content="width=device-width, initial-scale=1">\n  <style>{_STYLE}</style>'
+    )
+    begin = page.rindex("  const embedOpt")
+    end = page.index("</script>", begin)
+    shown = _DRAW.replace("NARROW", "spec" if small is None else json.dumps(small, cls=_Script))
+    return page[:begin].replace("<html>\n<head>", head, 1) + shown + page[end:]
 
 
 def _clean(part: Any) -> Any:

@@ -176,14 +176,20 @@ def read_area(area: object) -> Box:
     Raises:
         InvalidParameter: these are not four numbers, or the ends are in the wrong order.
     """
-    if isinstance(area, Sequence) and not isinstance(area, str | bytes) and len(area) == 4:
-        west, south, east, north = (float(decimal(end, "area")) for end in area)
-        if west < east and south < north:
-            return west, south, east, north
-    raise InvalidParameter(
-        "The area is not west, south, east and north.",
-        "Write area=(4.3, 51.5, 6.0, 52.7), least x and y first.",
-    )
+    if not isinstance(area, Sequence) or isinstance(area, str | bytes) or len(area) != 4:
+        raise InvalidParameter(
+            "The area is not four numbers: west, south, east and north.", "Write area=(4.3, 51.5, 6.0, 52.7)."
+        )
+    west, south, east, north = (float(decimal(end, "area")) for end in area)
+    for least, most, low, high in (("west", "east", west, east), ("south", "north", south, north)):
+        if low >= high:
+            ends = f"({min(west, east)}, {min(south, north)}, {max(west, east)}, {max(south, north)})"
+            raise InvalidParameter(
+                f"The {least} end of the area, {low}, is not below its {most} end, {high}.",
+                f"Write area={ends if west != east and south != north else '(4.3, 51.5, 6.0, 52.7)'}: west, south, "
+                "east, north.",
+            )
+    return west, south, east, north
 
 
 def _condition(text: str) -> str:

@@ -57,7 +57,7 @@ class Grid:
 
         Raises:
             InvalidParameter: the size cannot be read, or does not fit the reference system; or this one is not
-                known, or the area is beyond its ends.
+                known; or the area is beyond its ends, outside of the area that it is made for, or less than a cell.
 
         Example:
             >>> Grid.read("0.5deg", (0, 50, 10, 60)).index(4.9, 52.3)
@@ -76,6 +76,11 @@ class Grid:
                 )
             projection.see_area(area)
             side = _rounded(number * (1000 if unit == "km" else 1) / projection.metres)
+            if max(area[2] - area[0], area[3] - area[1]) < side:
+                raise InvalidParameter(
+                    f"The area is smaller than one cell of {size.strip()}.",
+                    f"Write the area in the units of {crs}, not in degrees, or take smaller cells.",
+                )
             return cls(side, side, crs, size.strip())
         if degrees:
             return cls(number, number, crs, size.strip())

@@ -158,7 +158,7 @@ class HeatMap:
         else:
             from discreet.plots.render import save
 
-            save(self.plot(title), file)
+            save(self.plot(title), file, narrow=lambda: self.plot(title, "column"))
         return file
 
     def __str__(self) -> str:

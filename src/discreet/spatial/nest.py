@@ -82,7 +82,7 @@ def nest_attack(
         budget=loss,
         bounds={"x": ends, "y": ends},
     )
-    made = heat_map(session, "data", "1m", loss, area=(0, 0, side, side), x="x", y="y", crs="EPSG:28992")
+    made = heat_map(session, "data", "1m", loss, area=(0, 0, side, side), x="x", y="y", crs="EPSG:3857")
     cells = {int(cell.box[1]) * side + int(cell.box[0]): cell for cell in made.cells}
     guesses = [cells[at].value > cap / 2 for at in range(1, side * side)]
     right = sum(guess == nest for guess, nest in zip(guesses, coins[1:], strict=True))

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.escaping import pictured
@@ -68,12 +69,20 @@ def picture_of_cells(
         if seen:
             most, least = max(row["v"] for row in seen), min(0.0, *(row["v"] for row in seen))
             per = " per finest cell" if any(cell.side > 1 for cell in cells) else ""
-            colour = alt.Color(
-                "v:Q", title=pictured(name) + per, legend=alt.Legend(gradientLength=int(0.6 * fit.height))
-            )
+            colour = alt.Color("v:Q", title=pictured(name) + per, legend=_legend(fit))
             colour = colour.scale(range=_SHADES, domain=[least, most], interpolate="lab")
             chart += outlines.draw(seen, colour)
-        return finish(chart.properties(width=width, height=high), title, fit, words)
+        many = int(fit.width / (0.55 * max(9, fit.font - 2)))  # letters of a line
+        below = [line for part in ([words] if isinstance(words, str) else words) for line in wrap(part, many)]
+        return finish(chart.properties(width=width, height=high), title, fit, below)
+
+
+def _legend(fit: Size) -> Any:
+    """The legend of the colours: beside the map, or below where that is narrow."""
+    alt = altair()
+    if fit.width < fit.height * 1.5:
+        return alt.Legend(gradientLength=int(0.6 * fit.width), orient="bottom")
+    return alt.Legend(gradientLength=int(0.6 * fit.height))
 
 
 def _upright(ring: Ring) -> bool:

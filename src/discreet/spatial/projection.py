@@ -63,18 +63,31 @@ class Projection:
         return list(zip(*self._transformer.transform(*zip(*points, strict=True)), strict=True))
 
     def see_area(self, area: Box) -> None:
-        """See that an area is on the earth.
+        """See that an area is on the earth, and not wholly outside of the area that the system is made for.
 
         Raises:
-            InvalidParameter: it is not.
+            InvalidParameter: it is not; degrees were written where the system has metres, perhaps.
         """
         west, south, east, north = area
-        for place in self.degrees([(west, south), (east, south), (east, north), (west, north)]):
+        corners = self.degrees([(west, south), (east, south), (east, north), (west, north)])
+        for place in corners:
             if not all(map(math.isfinite, place)):
                 raise InvalidParameter(
                     f"The area is beyond the ends of {self.name}.",
                     "Write west, south, east and north in its units.",
                 )
+        used = self._known(lambda pyproj: pyproj.CRS.from_user_input(self.name)).area_of_use
+        if used is None:
+            return
+        xs, ys = zip(*corners, strict=True)
+        # An area of use that crosses the date line has its west end east of its east end.
+        beside = used.west <= used.east and (max(xs) < used.west or min(xs) > used.east)
+        if beside or max(ys) < used.south or min(ys) > used.north:
+            raise InvalidParameter(
+                f"The area lies near longitude {xs[0]:.1f} and latitude {ys[0]:.1f}, where {self.name} is not used: it "
+                f"is made for {used.west:g} to {used.east:g} and {used.south:g} to {used.north:g}.",
+                f"Write the area in the units of {self.name}, not in degrees.",
+            )
 
     @cached_property
     def _transformer(self) -> Any:

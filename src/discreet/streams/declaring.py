@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from discreet.accounting.events import neighbours_of
 from discreet.errors import InvalidParameter, PolicyError
+from discreet.policy.problems import instead
 from discreet.release.guarantee import ROW
 from discreet.streams.choice import named, noises, ranked
 from discreet.streams.doubling import UNBOUNDED
@@ -76,7 +77,12 @@ def declared(policy: Policy, table: str, asked: StreamQuestion) -> StreamSpec:
     """
     found = policy.tables.get(table)
     if found is None or found.public:
-        raise PolicyError("The policy declares no private table of this name.", key=f"tables.{table}")
+        private = [name for name, one in policy.tables.items() if not one.public]
+        raise PolicyError(
+            "The policy declares no private table of this name.",
+            instead(table, private),
+            key=f"tables.{table}",
+        )
     if not (asked.count or asked.sums or asked.means):
         raise PolicyError("The stream has nothing to add up.", "Ask for a count, a sum or a mean.")
     if found.through:
@@ -135,14 +141,27 @@ def _drawable(spec: StreamSpec, methods: Sequence[tuple[str, bool]]) -> StreamSp
     )
 
 
+def _meant(name: str, columns: Mapping[str, object], known: Sequence[str], fix: str) -> str:
+    """The fix for a column: a name that was meant, perhaps, where the policy has none like it."""
+    found = "" if name in columns else instead(name, known)
+    return found if found.startswith("Did you mean") else fix
+
+
+def _bounds(columns: Mapping[str, object], name: str) -> tuple[Fraction, Fraction] | None:
+    """The bounds of a column of numbers."""
+    found = getattr(columns.get(name), "bounds", None)
+    return found if found is not None and all(isinstance(end, Fraction) for end in found) else None
+
+
 def _keys(columns: Mapping[str, object], table: str, group: str | None) -> tuple[str, ...]:
     if group is None:
         return ("",)
     found = getattr(columns.get(group), "keys", None)
     if not isinstance(found, tuple):
+        known = [name for name, one in columns.items() if isinstance(getattr(one, "keys", None), tuple)]
         raise PolicyError(
             "This column has no list of public keys.",
-            'Write keys = ["A", "B"].',
+            _meant(group, columns, known, 'Write keys = ["A", "B"].'),
             key=f"tables.{table}.columns.{group}",
         )
     return tuple(map(str, found))
@@ -152,11 +171,12 @@ def _measures(columns: Mapping[str, object], table: str, asked: StreamQuestion) 
     out = [Measure()] * asked.count
     for mean, names in ((False, asked.sums), (True, asked.means)):
         for column in names:
-            bounds = getattr(columns.get(column), "bounds", None)
-            if bounds is None or not all(isinstance(end, Fraction) for end in bounds):
+            bounds = _bounds(columns, column)
+            if bounds is None:
+                known = [name for name in columns if _bounds(columns, name) is not None]
                 raise PolicyError(
                     "This column has no bounds that are numbers.",
-                    "Write bounds = [0, 100].",
+                    _meant(column, columns, known, "Write bounds = [0, 100]."),
                     key=f"tables.{table}.columns.{column}",
                 )
             out.append(Measure(f"{'mean' if mean else 'sum'}_{column}", column, bounds[0], bounds[1], mean))

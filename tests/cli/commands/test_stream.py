@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -52,6 +54,58 @@ def test_periods_from_stdin(folder: Path, run: Run) -> None:
     assert "charged" not in again.stderr
     assert run(*GIVEN, "--by", "county", "--new", text=ROWS).stdout == ""
     assert len(json.loads(run("budget", "--json").stdout)["charges"]) == 1
+
+
+def test_counts_are_whole_numbers(folder: Path, run: Run) -> None:
+    """Of the method that only adds numbers of periods, also in JSON."""
+    given = (*GIVEN, "--method", "period", "--sum", "age", "--count")
+    shown = run(*given, text=ROWS).stdout.splitlines()
+    assert all(
+        re.fullmatch(r"\S+  count -?[\d,]+ ± [\d,]+  total -?[\d,]+ ± [\d,]+", line) for line in shown[::2]
+    )
+    assert all("." in line for line in shown[1::2])
+    for one in lines(run(*given, "--json", text=ROWS).stdout)[::2]:
+        assert (type(one["value"]), type(one["total"])) == (int, int)
+
+
+@pytest.mark.parametrize("value", [-7.0, 12.4, 12.5, -0.3, 1e6 + 0.75])
+@pytest.mark.parametrize("error", [0.2, 5.5, 11.0, 1234.5])
+def test_a_whole_number_has_the_interval_of_its_estimate(value: float, error: float) -> None:
+    near, wide = (int(one.replace(",", "")) for one in stream_command._whole(value, error).split(" ± "))
+    inside = {
+        n for n in range(math.floor(value - error), math.ceil(value + error) + 1) if abs(n - value) <= error
+    }
+    assert inside <= set(range(near - wide, near + wide + 1))
+    assert wide <= error + 0.5
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--mean", "agee"), "Did you mean age?"), (("--sum", "Age"), "Did you mean age?"),
+        (("--by", "countie"), "Did you mean county?"), (("--table", "visit"), "Did you mean visits?"),
+        (("--mean", "nothing_like_it"), "Write bounds"),
+    ],
+)  # fmt: skip
+def test_a_name_that_was_meant_is_proposed(more: tuple[str, ...], said: str, folder: Path, run: Run) -> None:
+    done = run(*GIVEN, *more, text=ROWS)
+    assert (done.exit_code, said in done.stderr) == (2, True)
+
+
+def test_the_null_device_is_refused_before_the_charge(folder: Path, run: Run) -> None:
+    with Path(os.devnull).open() as nothing:
+        done = subprocess.run(
+            [sys.executable, "-m", "discreet", *GIVEN],
+            stdin=nothing,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert "/dev/null" in done.stderr
+    assert run(*GIVEN, "--input", os.devnull).exit_code == 1
+    assert json.loads(run("budget", "--json").stdout)["charges"] == []
+    assert run(*GIVEN, text="patient_id,time\n").exit_code == 0  # no row today is an answer like any other
 
 
 def test_more_lines_come_later(folder: Path, run: Run) -> None:

@@ -205,6 +205,53 @@ def triangles(as_json: opt.Json = False) -> None:
     typer.echo("smooth-laplace has a delta of 1e-6")
 
 
+@app.command("personal")
+def personal(
+    people: Annotated[
+        list[str] | None,
+        typer.Option("--people", metavar="N:EPSILON", help="So many people allow so much; may be repeated."),
+    ] = None,
+    share: Annotated[
+        float, typer.Option("--share", metavar="P", min=0, max=1, help="The share of them that is counted.")
+    ] = 0.4,
+    as_json: opt.Json = False,
+) -> None:
+    """Compare the errors of a count of people who allow different epsilons, by the least one and by sampling.
+
+    The least epsilon of all holds for everybody. Sampling runs at a threshold: it keeps a person who allows less with
+    a probability, so that the loss about them is theirs, and the count is scaled to everybody. The errors are those of
+    the formula, for groups of equal prevalence.
+
+    \b
+    Examples:
+      discreet experiment personal
+      discreet experiment personal --people 900:1 --people 100:0.1 --share 0.5 --json
+    """  # noqa: D301
+    from discreet.accounting import PersonalGroup, count_error
+    from discreet.cli.output import print_table
+    from discreet.rational import epsilon_of
+    from discreet.release.documents import dump
+
+    groups = []
+    for text in people or ("400:0.5", "400:1", "200:0.1"):
+        many, _, epsilon = text.partition(":")
+        if not many.isdecimal() or not 0 < int(many) < 10**12 or not epsilon:
+            raise opt.Usage(f"--people {text}: write 400:0.5, so many people and their epsilon")
+        groups.append(PersonalGroup(int(many), epsilon, share))
+    each = sorted({epsilon_of(group.epsilon) for group in groups})
+    named = {"the least epsilon": None, **{f"sampling at {float(t):g}": t for t in each[1:]}}
+    errors = {name: count_error(groups, threshold).rms for name, threshold in named.items()}
+    if as_json:
+        typer.echo(dump({"people": sum(group.people for group in groups), "rms": errors}))
+        return
+    best = min(errors, key=lambda name: errors[name])
+    print_table(
+        ["way", "rms error", ""],
+        [[name, f"{error:,.2f}", "least" if name == best else ""] for name, error in errors.items()],
+        [False, True, False],
+    )
+
+
 def _column(file: Path, name: str) -> list[float]:
     """The numbers of a column of a CSV file; cells without a number are left out."""
     import csv

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 import sys
 import time
 from collections.abc import Iterator
@@ -265,7 +266,7 @@ def _clock(stream: Stream, read: Feed, feed: Fed, last: dt.datetime | None) -> I
 
 
 class _Shown:
-    """Prints estimates, a line each."""
+    """Prints estimates, a line each; counts as whole numbers."""
 
     def __init__(self, spec: StreamSpec, as_json: bool) -> None:
         self._group = spec.group
@@ -279,25 +280,50 @@ class _Shown:
 
     def _json(self, estimate: Estimate) -> str:
         from discreet.release.documents import dump
+        from discreet.streams.measure import COUNT
 
         document: dict[str, Any] = {"period": estimate.period}
         if self._group is not None:
             document[self._group] = estimate.key
         document |= {"measure": estimate.name, "value": estimate.value, "error": estimate.error,
                      "total": estimate.total, "total_error": estimate.total_error}  # fmt: skip
+        if estimate.name == COUNT:
+            document |= {name: _plain(document[name]) for name in ("value", "total")}
         if self._window:
             document["window"] = self._window
         return " ".join(dump(document).split())
 
     def _text(self, estimate: Estimate) -> str:
         from discreet import escaping
+        from discreet.streams.measure import COUNT
 
         key = f"  {escaping.name(estimate.key)}" if self._group is not None else ""
         total = f"last {self._window:,}" if self._window else "total"
+        said = _whole if estimate.name == COUNT else _number
         return (
-            f"{estimate.period}{key}  {estimate.name} {estimate.value:,.1f} ± {estimate.error:,.1f}  "
-            f"{total} {estimate.total:,.1f} ± {estimate.total_error:,.1f}"
+            f"{estimate.period}{key}  {estimate.name} {said(estimate.value, estimate.error)}  "
+            f"{total} {said(estimate.total, estimate.total_error)}"
         )
+
+
+def _number(value: float, error: float) -> str:
+    return f"{value:,.1f} ± {error:,.1f}"
+
+
+def _whole(value: float, error: float) -> str:
+    """A count in whole numbers, around which the true one, which is whole, lies wherever it lies around the value.
+
+    Example:
+        >>> _whole(-7.0, 11.0), _whole(12.4, 5.5)
+        ('-7 ± 11', '12 ± 5')
+    """
+    near = round(value)
+    return f"{near:,} ± {math.floor(error + abs(value - near) + 1e-9):,}"
+
+
+def _plain(value: float) -> float:
+    """A number without a fraction that it has not."""
+    return int(value) if value.is_integer() else value
 
 
 def _time(text: str, option: str) -> dt.datetime:

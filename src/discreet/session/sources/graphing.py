@@ -217,9 +217,12 @@ def graph(
             f"The privacy unit {privacy_unit} is none of a graph.", "Write edge or vertex."
         )
     if privacy_unit == "vertex":
-        read_count(
-            0 if max_degree is None else max_degree, "max_degree", "Say how many edges of a vertex count."
-        )
+        if max_degree is None:
+            raise InvalidParameter(
+                "A hidden vertex may have any number of edges, so max_degree is missing.",
+                "Write max_degree=20: so many edges of each vertex count.",
+            )
+        read_count(max_degree, "max_degree", "Say how many edges of a vertex count.")
     elif max_degree is not None:
         raise InvalidParameter("max_degree is for hidden vertices.", "Leave it out, or hide vertices.")
     limit = budget if isinstance(budget, Budget) else Loss(decimal(budget, "budget"))
@@ -230,7 +233,7 @@ def graph(
         if size is None or (privacy_unit == "vertex" and vertices is None):
             raise InvalidParameter(
                 "The vertices are missing.",
-                "Give their names, or a number that is no less than theirs: vertices=, or --vertices 1..34.",
+                "Write vertices=34, a number that is no less than theirs, or give their names.",
             )
         if read_count(size, "vertices", "Give how many there are at most.") > MOST_VERTICES:
             raise InvalidParameter("There are more vertices than names of 64 bits.", "Give a smaller number.")

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from discreet import arrow
 from discreet.errors import StreamError
 from discreet.streams.counting import values
 from discreet.streams.counting.iso import iso_times, micro_of
@@ -80,12 +81,12 @@ def units_of(column: pa.Array) -> tuple[Integers, pa.StringArray]:
             ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
             places[ends[1:] == ends[:-1]] = -1
         if array.null_count:
-            places[array.is_null().to_numpy(zero_copy_only=False)] = -1
+            places[~arrow.known(array)] = -1
         return places, array
     encoded = array.dictionary_encode()
     spelled = [values.text_of(value) for value in encoded.dictionary.to_pylist()]
     places = np.array([*(at if text else -1 for at, text in enumerate(spelled)), -1])
-    return places[_indices(encoded)], pa.array(spelled, pa.string())
+    return places[_indices(encoded)], arrow.listed(spelled, pa.string())
 
 
 def steps_of(column: pa.Array, measure: Measure) -> tuple[Integers, Mask]:
@@ -143,14 +144,16 @@ def _by_value(array: pa.Array, meaning: Callable[[object], int]) -> Integers:
 
 def _indices(encoded: Any) -> Integers:
     """The places in the dictionary; the one behind its end for a missing value."""
-    places: Integers = encoded.indices.fill_null(len(encoded.dictionary)).to_numpy(zero_copy_only=False)
-    return places
+    indices = encoded.indices
+    places = np.frombuffer(indices.buffers()[1], np.int32)[indices.offset : indices.offset + len(indices)]
+    there = np.where(arrow.known(indices), places, len(encoded.dictionary)) if indices.null_count else places
+    return there.astype(np.int64)
 
 
 def _filled(array: pa.Array, kind: npt.DTypeLike) -> tuple[npt.NDArray[Any], Mask]:
     known = np.ones(len(array), bool)
     if array.null_count:
-        known = array.is_valid().to_numpy(zero_copy_only=False)
+        known = arrow.known(array)
         array = array.fill_null(0)
     return array.to_numpy(zero_copy_only=False).astype(kind, copy=False), known
 
@@ -162,7 +165,7 @@ def _times(array: pa.Array) -> tuple[Integers, Mask]:
         micro, known = iso_times(array)
         left = np.flatnonzero(~known)
         if left.size:
-            micro[left], known[left] = _times_by_value(array.take(pa.array(left)))
+            micro[left], known[left] = _times_by_value(array.take(arrow.column(left)))
         return micro, known
     if pa.types.is_date(kind):
         array, kind = array.cast(pa.timestamp("s")), pa.timestamp("s")
@@ -204,5 +207,4 @@ def _numbers(array: pa.Array) -> npt.NDArray[np.float64] | None:
             return None
     elif not pa.types.is_floating(kind):
         return None
-    found: npt.NDArray[np.float64] = array.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return found
+    return arrow.numbers(array.cast(pa.float64()))

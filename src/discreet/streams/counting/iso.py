@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 
+from discreet import arrow
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -52,7 +54,7 @@ def iso_times(texts: pa.StringArray) -> tuple[Integers, Mask]:
     ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     raw = np.frombuffer(data, np.uint8)
     lengths = np.diff(ends)
-    valid = texts.is_valid().to_numpy(zero_copy_only=False) if texts.null_count else None
+    valid = arrow.known(texts) if texts.null_count else None
     for length in np.flatnonzero(np.bincount(np.minimum(lengths, 64))):
         layout = _LAYOUTS.get(int(length))
         if layout is None:

@@ -154,7 +154,9 @@ class Seen(Mapping[bytes, int]):
 
     def _put(self, units: Digests, rows: Integers) -> None:
         self._room(len(units))
-        self._rows[self._places(units)] = rows
+        for begin in range(0, len(units), _PIECE):
+            piece = slice(begin, begin + _PIECE)
+            self._rows[self._places(units[piece])] = rows[piece]
 
 
 def _words(unit: bytes) -> tuple[int, int]:

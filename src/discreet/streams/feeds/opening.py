@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -70,7 +71,8 @@ def open_feed(
         ticks: whether lines `#tick TIME` name times.
 
     Raises:
-        StreamError: no such format, or ticks in another one than lines, or the broker does not answer.
+        StreamError: no such format, or ticks in another one than lines, or the broker does not answer, or the input
+            is the null device.
         OSError: the file cannot be opened.
     """
     at_broker = "://" in source
@@ -90,7 +92,20 @@ def open_feed(
             yield lambda spec: ParquetFeed(Path(source), spec.columns)
             return
         file = sys.stdin.buffer if source == "-" else stack.enter_context(_opened(Path(source), follow, form))
+        if _is_nothing(file):
+            raise StreamError(
+                "The input is /dev/null, which never has a row.",
+                "Give rows on stdin, or a file with --input.",
+            )
         yield lambda spec: _of(file, spec, form, follow, ticks)
+
+
+def _is_nothing(file: IO[bytes]) -> bool:
+    """Whether a file is the null device; that is a fact of the command, where an empty file is one of the data."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), os.stat(os.devnull))
+    except (OSError, ValueError):
+        return False
 
 
 @contextmanager

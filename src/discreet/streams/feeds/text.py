@@ -14,10 +14,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any, Final, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.json
 
+from discreet.streams.feeds.alike import read_alike
 from discreet.streams.feeds.place import Again, more
 from discreet.streams.lines import TICK, Lines
 from discreet.streams.periods import time_of
@@ -193,12 +195,7 @@ class TextFeed(Lines):
         if first is None:
             return None
         kinds = {name: self._kind(name, first.get(name)) for name in self._needed}
-        table = pa.json.read_json(
-            pa.BufferReader(text),
-            pa.json.ReadOptions(use_threads=False, block_size=len(text) + 1),
-            pa.json.ParseOptions(explicit_schema=pa.schema(kinds), unexpected_field_behavior="ignore"),
-        )
-        table.validate(full=True)
+        table = _alike(text, ends, kinds) or _parsed(text, kinds)
         if table.num_rows != lines:
             return None
         for name, kind in kinds.items():
@@ -213,6 +210,29 @@ class TextFeed(Lines):
         if isinstance(value, float) or (name in self._numbers and isinstance(value, int)):
             return pa.float64()
         return pa.int64() if isinstance(value, int) else pa.string()
+
+
+def _alike(text: bytes, ends: npt.NDArray[np.int64], kinds: Mapping[str, pa.DataType]) -> pa.Table | None:
+    """Lines of JSON with the same members, as columns; None where they are not."""
+    found = read_alike(text, ends, kinds) if _is_text(text) else None
+    if found is None:
+        return None
+    return pa.table({name: found.get(name, pa.nulls(len(ends), kind)) for name, kind in kinds.items()})
+
+
+def _parsed(text: bytes, kinds: Mapping[str, pa.DataType]) -> pa.Table:
+    """Lines of JSON as columns.
+
+    Raises:
+        pa.ArrowInvalid: a line is no JSON, or a value none of its type.
+    """
+    table = pa.json.read_json(
+        pa.BufferReader(text),
+        pa.json.ReadOptions(use_threads=False, block_size=len(text) + 1),
+        pa.json.ParseOptions(explicit_schema=pa.schema(kinds), unexpected_field_behavior="ignore"),
+    )
+    table.validate(full=True)
+    return table
 
 
 def _stray(text: bytes) -> bool:

@@ -110,7 +110,9 @@ def test_a_file_without_a_policy_needs_no_bounds_of_its_points(birds: Path, run:
     assert _total(made.stdout) == pytest.approx(
         _inside(rows, 4.3, 51.5, 6.0, 52.7), abs=100
     )  # a deviation of 2
-    metres = ("--crs", "EPSG:28992", "--area", "4,51,5,53", "--cell", "1m", "-e", "200")
+    dutch = [f"{row['observer']},{row['lat'] * 1e5 - 48e5},{row['lng'] * 1e5 - 38e4}" for row in rows]
+    (birds / "points.csv").write_text("\n".join(["observer,lat,lng", *dutch]))
+    metres = ("--crs", "EPSG:28992", "--area", "2e4,3e5,12e4,5e5", "--cell", "100km", "-e", "200")
     flat = run("map", "points", *at, *metres, "--json")
     assert flat.exit_code == 0, flat.stderr
     assert _total(flat.stdout) == pytest.approx(_inside(rows, 4, 51, 5, 53), abs=100)

@@ -29,3 +29,19 @@ def test_json_and_bad_usage(run: Run) -> None:
     assert [point["pure"] for point in found["points"]] == [4]
     for wrong in (("--labels", "301"), ("--gamma", "x"), ("--delta", "2"), ("--gamma", "0")):
         assert run("pate", *wrong).exit_code == 2
+
+
+def test_the_account_asks_no_teacher(run: Run) -> None:
+    """The losses of Papernot et al. 2017, section 3."""
+    made = run("pate", "--account", "--gamma", "0.05", "--labels", "1000")
+    assert made.stdout.splitlines()[1].split() == ["0.05", "20.7565", "100"]
+    few = json.loads(run("pate", "--account", "--gamma", "0.05", "--json").stdout)
+    assert round(few["points"][0]["epsilon"], 2) == 5.30
+    for wrong in (
+        ("--epsilon", "1"),
+        ("-o", "pate.svg"),
+        ("--gamma", "0"),
+        ("--delta", "0"),
+        ("--gamma", "x"),
+    ):
+        assert run("pate", "--account", *wrong).exit_code == 2

@@ -37,6 +37,9 @@ def command(
     delta: Annotated[
         str, typer.Option("--delta", metavar="DELTA", help="At which losses are shown.")
     ] = "1e-5",
+    account: Annotated[
+        bool, typer.Option("--account", help="Only the losses of so many labels; no teacher is asked.")
+    ] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="A picture: .png, .svg or .html.")
     ] = None,
@@ -53,7 +56,13 @@ def command(
       discreet pate
       discreet pate --epsilon 1 --epsilon 2
       discreet pate --teachers 50 --labels 200 --gamma 0.05 --gamma 0.1 -o pate.svg
+      discreet pate --account --gamma 0.05 --labels 1000
     """  # noqa: D301
+    if account:
+        if epsilons or output is not None:
+            raise opt.Usage("--account tells the losses of --gamma: leave out --epsilon and --output")
+        _account(tuple(gammas or ("0.02", "0.05", "0.1", "0.2", "0.5")), labels, delta, as_json)
+        return
     from discreet.learning.digits import DigitsExperiment
     from discreet.release.documents import dump
 
@@ -76,11 +85,7 @@ def command(
         ):
             points.append(point)
             if not as_json:
-                typer.echo(
-                    f"{point.noise:<10} {'' if point.gamma is None else f'{float(point.gamma):g}':<7} "
-                    f"{point.epsilon:<{17 + len(delta)}.2f} {point.labels:>8} {point.named:>7.1%} "
-                    f"{point.accuracy:>15.1%}"
-                )
+                typer.echo(_line(point, delta))
     if output is not None:
         from discreet.learning.picture import accuracies
         from discreet.plots.render import save
@@ -102,6 +107,34 @@ def command(
     typer.echo(
         "Each line is one run; another one draws other noise, and other shares: most where noise is large."
     )
+
+
+def _line(point: Point, delta: str) -> str:
+    """A run for people."""
+    gamma = "" if point.gamma is None else f"{float(point.gamma):g}"
+    return (
+        f"{point.noise:<10} {gamma:<7} {point.epsilon:<{17 + len(delta)}.2f} {point.labels:>8} {point.named:>7.1%} "
+        f"{point.accuracy:>15.1%}"
+    )
+
+
+def _account(gammas: tuple[str, ...], labels: int, delta: str, as_json: bool) -> None:
+    """The losses of labels for all votes, by their moments and as a sum."""
+    from discreet.learning.moments import data_independent
+    from discreet.rational import decimal
+    from discreet.release.documents import dump
+
+    found = [
+        (float(decimal(gamma, "gamma")), data_independent(gamma, labels, delta), 2 * labels * decimal(gamma))
+        for gamma in gammas
+    ]
+    if as_json:
+        points = [{"gamma": gamma, "epsilon": loss, "sum": float(total)} for gamma, loss, total in found]
+        typer.echo(dump({"labels": labels, "delta": delta, "points": points}))
+        return
+    typer.echo(f"gamma   epsilon of {labels:,} labels at delta {delta}   in sequence, without delta")
+    for gamma, loss, total in found:
+        typer.echo(f"{gamma:<7g} {loss:<{31 + len(f'{labels:,}{delta}')}.4f} {float(total):g}")
 
 
 def _record(point: Point) -> dict[str, Any]:
