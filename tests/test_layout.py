@@ -60,6 +60,7 @@ WHOLE = {
     "server/test_memory.py": "the memory of the service under huge statements",
     "server/test_shared.py": "several server processes on one ledger, and one of them killed",
     "server/pages/test_browser.py": "journeys through the pages in a real browser",
+    "pgwire/test_fuzz.py": "conversations that no client would have",
     "pgwire/test_jdbc.py": "Java's own driver, through all of it",
     "pgwire/test_r.py": "R's driver, through all of it",
     "ledger/test_large.py": "large answers, through all layers",
