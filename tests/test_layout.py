@@ -56,6 +56,7 @@ WHOLE = {
     "ledger/test_crash.py": "processes that are killed",
     "ledger/test_damage.py": "what a damaged disk does to all files of a ledger",
     "ledger/test_disk.py": "disks that are full or gone",
+    "server/test_exploits.py": "ways around the budgets of other services, each tried",
     "server/test_full_disk.py": "a disk that is full while analysts ask",
     "server/test_fuzz.py": "requests and statements that nobody would write",
     "server/test_memory.py": "the memory of the service under huge statements",
