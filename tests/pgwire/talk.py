@@ -164,13 +164,18 @@ def _catalogue(rng: random.Random) -> list[Said]:
     return [asked(rng.choice(asks)), asked(rng.choice(asks)), Said(b"H", b""), END]
 
 
+def _empty(rng: random.Random) -> list[Said]:
+    said = prepared(rng.choice(["", "SET discreet.epsilon = 0.01", "BEGIN"]), None)
+    return [asked(""), *said[:1], Said(b"B", texts(b"", b"") + b"\0" * 6), *said[3:], END]
+
+
 def _call(rng: random.Random) -> list[Said]:
     call = struct.pack("!ihhi", rng.choice(TYPES), 0, 1, 3) + b"abc" + struct.pack("!h", 0)
     return [Said(b"F", call), Said(b"S", b""), END]
 
 
 KINDS: tuple[Callable[[random.Random], list[Said]], ...] = (
-    _questions, _statements, _extended, _extended, _settings, _transaction, _copy, _catalogue, _call,
+    _questions, _statements, _extended, _extended, _settings, _transaction, _copy, _catalogue, _empty, _call,
 )  # fmt: skip
 
 

@@ -28,7 +28,7 @@ def see_history(crowd: Crowd) -> int:
                 )
                 found[release["asked"]["query"]] = json.loads(data)["rows"]
         assert all(found[query] == rows for query, rows in one.answered.items())
-        return sum(not release["answered"] for release in releases)
+        return sum(release["charges"] - release["answered"] for release in releases)
 
     with ThreadPoolExecutor(len(crowd.analysts)) as pool:
         return sum(pool.map(unanswered, crowd.analysts))
