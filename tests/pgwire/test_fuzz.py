@@ -12,23 +12,27 @@ import io
 import os
 import random
 import socket
+import ssl
 import struct
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from discreet.pgwire import conversation, listening
 from discreet.pgwire import messages as protocol
-from discreet.pgwire.listening import bound, serving
+from discreet.pgwire.listening import bound, certificate, serving
 from tests.depth import DEEP, examples
 from tests.pgwire import talk
 from tests.pgwire.conftest import Wire
 from tests.pgwire.strictly import read_strictly
+from tests.pgwire.test_listening import make_certificate
 from tests.server.hidden import SECRET, all_logged, see_nothing_private, serving_hidden
 
 MESSAGES = examples(300, 110_000)
@@ -170,6 +174,45 @@ def test_no_conversation_makes_the_server_fail(
     # In a usual run each of the first five comes some hundred times, as most conversations begin well.
     assert {*("RSKZETDC12st3nINv" if DEEP else "RSKZE")} <= heard.keys(), "the changes are too wild"
     assert heard["E"] > MESSAGES // 20, "the changes are too tame"
+
+
+def test_no_beginning_of_tls_makes_the_server_fail(wire: Wire, tmp_path: Path) -> None:
+    chain, key = make_certificate(tmp_path)
+    client = ssl.create_default_context(cafile=str(chain))
+    seed = random.SystemRandom().randrange(1 << 32)
+    rng, listener = random.Random(seed), bound("127.0.0.1", 0)
+    hello = _hello(client)
+    with all_logged() as log, serving(wire.running.service, listener, certificate("127.0.0.1", chain, key)):
+        at = ("127.0.0.1", listener.getsockname()[1])
+        for _ in range(examples(60, 5_000)):
+            data = bytearray(hello if rng.random() < 0.7 else rng.randbytes(rng.randrange(300)))
+            for _ in range(rng.randrange(4)):
+                place = rng.randint(0, len(data))
+                data[place : place + rng.randrange(3)] = rng.randbytes(rng.randrange(3))
+            with socket.create_connection(at, timeout=60) as connection, suppress(ConnectionError):
+                connection.sendall(struct.pack("!ii", 8, talk.SSL))
+                assert connection.recv(1) == b"S"
+                connection.sendall(data[: rng.randint(0, len(data))] if rng.random() < 0.3 else data)
+                connection.shutdown(socket.SHUT_WR)
+                while connection.recv(1 << 16):
+                    pass
+        url = (
+            wire.url()
+            .replace(f"port={wire.port}", f"port={at[1]}")
+            .replace("host=127.0.0.1", "host=localhost")
+        )
+        with psycopg.connect(f"{url} sslmode=verify-full sslrootcert={chain}") as connection:
+            assert connection.execute(STEADY).fetchone()
+        left(0)
+    assert not [words for words in (*UNFORESEEN, "Traceback") if words in log.getvalue()], seed
+
+
+def _hello(client: ssl.SSLContext) -> bytes:
+    """The first bytes of a client of TLS."""
+    sent = ssl.MemoryBIO()
+    with suppress(ssl.SSLWantReadError):
+        client.wrap_bio(ssl.MemoryBIO(), sent, server_hostname="localhost").do_handshake()
+    return sent.read()
 
 
 # Cut ------------------------------------------------------------------------------------------------------
