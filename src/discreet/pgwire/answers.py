@@ -11,7 +11,7 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet import __version__, far
-from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, Statement, Transaction, read
+from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, Statement, Transaction, read, split
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, InvalidParameter, PostProcessingError, QueryRefused
 from discreet.pgwire import catalogue, catalogue_sql
@@ -144,6 +144,8 @@ class Answers:
 
     async def columns(self, text: str) -> Sequence[Column]:
         """The columns that a statement will give, without asking it; nothing is charged and no data is read."""
+        if not split(text):
+            return ()
         statement = _read(text)
         if isinstance(statement, Setting) and statement.word == "show":
             names = ("name", "setting") if statement.name == PREFIX else (statement.name,)

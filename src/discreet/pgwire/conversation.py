@@ -237,7 +237,7 @@ class Conversation:
         name, most = reader.text(), reader.int32()
         reader.end()
         portal = self._portal(name)
-        if not portal.text.strip():
+        if not split(portal.text):
             self._writer.write(wire.message(b"I"))
             return
         if portal.result is None:
