@@ -31,9 +31,9 @@ $(VENV)/dev: $(VENV)/made pyproject.toml constraints.txt
 	$(PIP) $(LAZY) -e '.[dev]'
 	@touch $@ $(VENV)/run
 
-$(VENV)/server: $(VENV)/run
-	$(PIP) -e '.[plots,server]'
-	@touch $@
+$(VENV)/server: $(VENV)/made pyproject.toml constraints.txt
+	$(PIP) $(LAZY) -e '.[plots,server]'
+	@touch $@ $(VENV)/run
 
 $(VENV)/clickhouse: $(VENV)/made pyproject.toml constraints.txt
 	$(PIP) $(LAZY) -e '.[dev,clickhouse]'

@@ -98,6 +98,11 @@ class Server:
         self._reader.join(5)
         self.start()
 
+    @property
+    def pid(self) -> int:
+        """The number of its process."""
+        return self._process.pid
+
     def processor_time(self) -> float:
         """Seconds of the processor so far."""
         fields = Path(f"/proc/{self._process.pid}/stat").read_text().rpartition(")")[2].split()

@@ -43,8 +43,8 @@ def test_settings_transactions_and_questions(answers: Answers) -> None:
     assert answers.settings.epsilon == Fraction(1, 2)
     result = ask(answers, COUNT)
     assert (result.tag, [one.name for one in result.columns]) == ("SELECT 3", ["county", "n"])
-    assert result.notices == ["epsilon 0.5 charged"]
-    assert ask(answers, COUNT).notices == ["an earlier answer, for nothing"]
+    assert result.notices == ["epsilon 0.5 charged; epsilon 19.5 left"]
+    assert ask(answers, COUNT).notices == ["an earlier answer, for nothing; epsilon 19.5 left"]
     assert ask(answers, "SET extra_float_digits = 3").tag == "SET"
     assert ask(answers, "SHOW transaction isolation level").rows == [("serializable",)]
     assert ask(answers, "SHOW discreet.epsilon").rows == [("0.5",)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 import socket
 import struct
 import subprocess
@@ -55,7 +56,7 @@ def test_psql_looks_around_and_asks(wire: Wire) -> None:
     )
     assert "n_high" in out
     assert "(3 rows)" in out
-    assert "NOTICE:  epsilon 0.5 charged" in errors
+    assert re.search(r"NOTICE:  epsilon 0\.5 charged; epsilon [\d.]+ left\n", errors)
     assert "LINE 1: SELECT age\n               ^\n" in errors
     assert "DETAIL:  Nothing was charged.\nHINT:  Aggregate them" in errors
 
@@ -197,6 +198,13 @@ def test_the_flow_of_the_extended_protocol(wire: Wire) -> None:
     assert letters(speak(wire)) == start
     assert letters(speak(wire, PARSE, BIND, message(b"D", b"P\0"), EXECUTE, SYNC)) == start + "12TDCZ"
     assert letters(speak(wire, message(b"Q", b"\0"))) == start + "IZ"
+    none = message(b"B", b"\0\0" + b"\0" * 6)
+    about = message(b"D", b"S\0"), message(b"D", b"P\0")
+    for empty in (b"", b" ", b";", b" ; ;"):
+        parse = message(b"P", b"\0" + empty + b"\0" + struct.pack("!h", 0))
+        assert letters(speak(wire, parse, none, *about, EXECUTE, SYNC)) == start + "12tnnIZ", empty
+    remark = message(b"P", b"\0-- nothing\0" + struct.pack("!h", 0))
+    assert said(speak(wire, remark, none, about[1], SYNC))["C"] == "42000"
     assert letters(speak(wire, message(b"Q", b"SELECT 1; SELECT 2\0"))) == start + "TDCTDCZ"
     # After an error everything up to Sync is passed over.
     assert letters(speak(wire, message(b"D", b"Pnothing\0"), PARSE, BIND, SYNC)) == start + "EZ"

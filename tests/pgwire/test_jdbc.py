@@ -31,7 +31,7 @@ def test_jdbc_looks_around_asks_and_is_refused(wire: Wire) -> None:
     rows = [line.split() for line in said[7:10]]
     assert [(row[0], row[1]) for row in rows] == [("row", "A"), ("row", "B"), ("row", "C")]
     assert all(0 < int(row[2]) < 3000 and 0 <= float(row[3]) <= 120 for row in rows)
-    assert said[10] == "notice epsilon 0.5 charged"
+    assert said[10] == "notice epsilon 0.5 charged; epsilon 19.5 left"
     assert len(set(said[11:18])) == 1  # one answer, seven times
     assert said[11].startswith("prepared ")
     assert said[18].startswith("refused 42000 ")

@@ -77,6 +77,8 @@ PAGES: dict[tuple[str, str], tuple[dict[str, str] | None, tuple[int, ...]]] = {
     ("POST", "/data/{name}/preview"): (PREVIEW, (303, 404, 200, 200, 403, 403)),
     ("POST", "/data/{name}/mock"): (PREVIEW, (303, 404, 200, 200, 403, 403)),
     ("POST", "/data/{name}/ask"): (PREVIEW, (303, 404, 403, 303, 403, 403)),
+    ("GET", "/data/{name}/card"): (None, (303, 404, 200, 200, 200, 200)),
+    ("GET", "/data/{name}/card/{form}"): (None, (303, 404, 404, 404, 404, 404)),  # csv is no form of a card
     ("GET", "/data/{name}/answers"): (None, (303, 404, 200, 200, 403, 403)),
     ("GET", "/data/{name}/answers/{key}"): (None, (303, 404, 404, 404, 403, 403)),
     ("GET", "/data/{name}/answers/{key}/chart.svg"): (None, (303, 404, 404, 404, 403, 403)),

@@ -9,95 +9,35 @@ from __future__ import annotations
 import io
 import itertools
 import json
-import logging
 import random
-import re
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, given, settings
-from pyarrow import parquet
 
 from tests.depth import examples
-from tests.server import conftest
-from tests.server.conftest import Running, make_hospital, run
+from tests.server.conftest import Running
+from tests.server.hidden import SECRET, all_logged, see_nothing_private, serving_hidden
+from tests.server.mutation import SEEDS, mutated
 
 STATEMENTS = examples(600, 100_000)
-SECRET = "zqsecret"
 ANALYSTS = ("ana", "ben", "cyd", "dan")
-SEEDS = (
-    "SELECT COUNT(*) AS n FROM visits",
-    "SELECT county, COUNT(*) AS n, AVG(age) AS age FROM visits GROUP BY county ORDER BY n DESC LIMIT 2",
-    "SELECT SUM(age) FILTER (WHERE age > 3) AS s FROM visits WHERE county IN ('A', 'B')",
-    "SELECT county, MEDIAN(age) AS m, QUANTILE_CONT(age, 0.9) AS q FROM visits GROUP BY county",
-    "WITH t AS (SELECT patient_id, COUNT(*) AS k FROM visits GROUP BY patient_id) SELECT AVG(LEAST(k, 3)) AS k FROM t",
-    "SELECT CASE WHEN age < 18 THEN 'young' ELSE 'old' END AS g, COUNT(*) AS n FROM visits GROUP BY ALL",
-    "SELECT COUNT(DISTINCT patient_id) AS n FROM visits WHERE note LIKE 'zqsecret1%'",
-    "SELECT note, COUNT(*) AS n FROM visits GROUP BY note",
-    "SELECT VAR_SAMP(age) / NULLIF(COUNT(*), 0) AS v FROM visits v JOIN (SELECT 1 AS one) o ON true",
-    "SELECT n, n > 5 FROM (SELECT COUNT(*) AS n FROM visits) HAVING n > 0",
-    "SELECT MAX(age) - MIN(age) AS r FROM visits WHERE CAST(note AS INTEGER) = 1 / 0",
-    "SELECT * FROM read_csv('/etc/passwd')",
-    "SELECT EXTRACT(YEAR FROM TIMESTAMP '2020-01-01') AS y, COUNT(*) FROM visits",
-)
-_WORDS = """
-    NULL - ( ) , ' " '' -- /* */ ; %s {} $1 ? 1e400 9223372036854775808 0x 1/0 NaN 'infinity'::DOUBLE UNION EXCEPT
-    DISTINCT EXISTS SELECT HAVING note age patient_id "note" error('x') pragma_table_info('visits') COPY INSTALL SET ::
-    [1] LATERAL PIVOT QUALIFY repeat('(',10000) current_user getenv('HOME') x->x
-"""
-SPARE = (
-    *_WORDS.split(), "\0", "\u202e", "é", "OVER ()", "UNION ALL", "FROM visits", "GROUP BY 1", "ORDER BY", "LIMIT -1",
-    "CAST(note AS DATE)", "ATTACH '/tmp/x'", "{'a': 1}", "TABLESAMPLE 1%",
-)  # fmt: skip
-TOKEN = re.compile(r"\w+|\s+|'[^']*'|.", re.DOTALL)
 
 
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
-    """A service over visits with a text in each that nobody may ever see."""
-    folder = tmp_path_factory.mktemp("service")
-
-    def with_notes(place: Path) -> Path:
-        policy = make_hospital(place)
-        table = parquet.read_table(place / "visits.parquet")
-        notes = pa.array([f"{SECRET}{at}" for at in range(len(table))])
-        parquet.write_table(table.append_column("note", notes), place / "visits.parquet")
-        policy.write_text(policy.read_text().replace("epsilon = 50", "epsilon = 1000000"))
-        return policy
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(conftest, "make_hospital", with_notes)
-        for one in run(folder):
-            for name in ANALYSTS[2:]:
-                one.person(name)
-            for name in ANALYSTS:
-                one.service.people.grant("test", name, "hospital", 100_000)
-            yield one
+    yield from serving_hidden(tmp_path_factory.mktemp("service"), ANALYSTS)
 
 
 @pytest.fixture(scope="module")
 def log() -> Iterator[io.StringIO]:
-    """Everything that any logger says."""
-    said = io.StringIO()
-    handler = logging.StreamHandler(said)
-    logging.getLogger().addHandler(handler)
-    yield said
-    logging.getLogger().removeHandler(handler)
-
-
-def see_nothing_private(running: Running, text: str, *sent: str) -> None:
-    """See that a text holds no path, and no value of the data that was not sent."""
-    folder = str(Path(running.service.datasets["hospital"].session.ledger.where).parent.parent)
-    assert folder not in text
-    told = set(re.findall(rf"{SECRET}\d*", text)) - set(re.findall(rf"{SECRET}\d*", " ".join(sent)))
-    assert not told
-    assert "Traceback" not in text
+    with all_logged() as said:
+        yield said
 
 
 # From the description -----------------------------------------------------------------------------------
@@ -126,29 +66,6 @@ def test_no_request_makes_the_service_fail(running: Running, log: io.StringIO) -
 
 
 # Mutated statements ---------------------------------------------------------------------------------------
-
-
-def mutated(rng: random.Random) -> str:
-    """A statement that was changed in up to four places."""
-    tokens = TOKEN.findall(rng.choice(SEEDS))
-    for _ in range(rng.randint(0, 4)):
-        at = rng.randrange(len(tokens) + 1)
-        kind = rng.randrange(6)
-        if kind == 0:
-            del tokens[at : at + rng.randint(1, 3)]
-        elif kind == 1:
-            tokens[at:at] = [" ", rng.choice(SPARE), " "]
-        elif kind == 2:
-            tokens[at:at] = tokens[at : at + 4] * rng.randint(1, 3)
-        elif kind == 3:
-            tokens[at : at + 1] = [rng.choice(SPARE)]
-        elif kind == 4:
-            other = TOKEN.findall(rng.choice(SEEDS))
-            tokens[at:] = other[rng.randrange(len(other)) :]
-        elif tokens:
-            word = tokens[at % len(tokens)]
-            tokens[at % len(tokens)] = word[: len(word) // 2] + chr(rng.choice([7, 34, 39, 92, 233, 0x1F600]))
-    return "".join(tokens)[:5000] or " "
 
 
 def test_no_statement_makes_the_service_fail(

@@ -118,3 +118,20 @@ def test_entries_that_come_between_two_pages_are_not_skipped(monkeypatch: pytest
     found = [len(history.newest(100)) for _ in range(3)]
     assert found[0] > 2
     assert found[-1] == 6
+
+
+def test_each_charge_for_one_answer_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    session = dp.protect(AGES, privacy_unit="row", bounds={"age": (0, 120)}, budget=5)
+    history = History(session.ledger)
+    ana, ben = (AnalystSession(session, name, 2) for name in ("ana", "ben"))
+    key = ana.look(query(1), epsilon="1/4").key
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "settle", lambda *_, **__: [][0])
+        for _ in range(2):
+            with pytest.raises(IndexError):
+                ana.sql(query(1), epsilon="1/4")
+    assert (history.times("ana", key), history.answered(key)) == (2, False)
+    ana.sql(query(1), epsilon="1/4")
+    ben.sql(query(1), epsilon="1/4")
+    ana.sql(query(1), epsilon="1/4")
+    assert [history.times(name, key) for name in ("ana", "ben", "cyd")] == [3, 1, 0]

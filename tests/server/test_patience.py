@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import socket
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from discreet.server import patience
+from discreet.server import patience, start
+from discreet.server.guard import HEADERS
+from discreet.server.patience import PatientProtocol
 from tests.server.conftest import FAST, Running, run
 
 ASKED = b"GET /api/v1/health HTTP/1.1\r\nHost: 127.0.0.1\r\n"
@@ -33,6 +36,30 @@ def test_behind_a_proxy_an_unreadable_request_gets_the_headers_of_every_answer(t
         said = answered(running.port, b"\0\1\2 no request\r\n\r\n")
     assert b" 400 " in said
     assert b"strict-transport-security: max-age=" in said
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_a_connection_too_many_is_refused_as_every_request_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
+) -> None:
+    monkeypatch.setattr(start, "MOST_CONNECTIONS", 2)
+    if not quick:
+        monkeypatch.setattr(start, "protocol", lambda: PatientProtocol)
+    with (
+        contextlib.contextmanager(run)(tmp_path, replace(FAST, secure=True)) as running,
+        socket.create_connection(("127.0.0.1", running.port), timeout=10) as other,
+    ):
+        other.sendall(ASKED + b"\r\n")
+        assert b" 200 " in other.recv(4096)
+        head, _, said = answered(running.port, ASKED + b"\r\n").partition(b"\r\n\r\n")
+        assert b" 503 " in head
+        assert all(name + b": " + value in head for name, value in (*HEADERS, (b"connection", b"close")))
+        assert b"strict-transport-security: max-age=" in head
+        assert json.loads(said)["error"] == "Busy"
+        assert json.loads(said)["charged"] is None
+        other.close()
+        statuses = (answered(running.port, ASKED + b"Connection: close\r\n\r\n") for _ in range(500))
+        assert any(b" 200 " in one for one in statuses)  # once the server has seen that the other one is gone
 
 
 def answered(port: int, sent: bytes) -> bytes:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet import __version__, far
-from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, Statement, Transaction, read
+from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, Statement, Transaction, read, split
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, InvalidParameter, PostProcessingError, QueryRefused
 from discreet.pgwire import catalogue, catalogue_sql
@@ -134,13 +135,17 @@ class Answers:
         if table is not None:
             return of_table(table)
         asked = {"query": statement.text, **self.settings.options(statement.text)}
-        release = await self._service.ask(self._caller, self._dataset, asked, lambda release, _: release)
+        release, left = await self._service.ask(
+            self._caller, self._dataset, asked, lambda release, session: (release, session.budget.left)
+        )
         result = of_table(release.to_arrow(self.settings.intervals))
-        result.notices = _notices(release)
+        result.notices = _notices(release, left)
         return result
 
     async def columns(self, text: str) -> Sequence[Column]:
         """The columns that a statement will give, without asking it; nothing is charged and no data is read."""
+        if not split(text):
+            return ()
         statement = _read(text)
         if isinstance(statement, Setting) and statement.word == "show":
             names = ("name", "setting") if statement.name == PREFIX else (statement.name,)
@@ -269,14 +274,14 @@ def _not_here() -> QueryRefused:
     )
 
 
-def _notices(release: Release) -> list[str]:
-    """The price of an answer, and the ways in which it may mislead."""
+def _notices(release: Release, left: Fraction) -> list[str]:
+    """The price of an answer, the budget left, and the ways in which it may mislead."""
     if not release.epsilon:
         return []
     price = (
         "an earlier answer, for nothing" if release.replayed else f"epsilon {show(release.epsilon)} charged"
     )
-    return [price, *release.warnings]
+    return [f"{price}; epsilon {show(left)} left", *release.warnings]
 
 
 def _compared(text: str) -> Iterator[tuple[str, int]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import secrets
 import ssl
@@ -73,15 +74,13 @@ class Conversation:
             while True:
                 await self._next()
         except Refused as error:
-            self._say_error(error.state, str(error), error.hint, severity="FATAL")
-            await self._flush()
+            await self._say_last(error.state, str(error), error.hint)
         except Cancelled as error:
             other = self._shared.running.get(error.key)
             if other is not None and other._task is not None:
                 other._task.cancel()
         except Malformed:
-            self._say_error("08P01", "This is no message of the protocol.", severity="FATAL")
-            await self._flush()
+            await self._say_last("08P01", "This is no message of the protocol.")
         except (Ended, OSError, EOFError, TimeoutError, ssl.SSLError):
             pass
         except Exception as error:  # asyncio would log its message, which may quote a value
@@ -238,7 +237,7 @@ class Conversation:
         name, most = reader.text(), reader.int32()
         reader.end()
         portal = self._portal(name)
-        if not portal.text.strip():
+        if not split(portal.text):
             self._writer.write(wire.message(b"I"))
             return
         if portal.result is None:
@@ -320,6 +319,12 @@ class Conversation:
             ("P", place),
         )
         self._writer.write(wire.fields(b"E", said))
+
+    async def _say_last(self, state: str, cause: str, hint: str = "") -> None:
+        """Say why the connection ends, to a client that may have gone."""
+        self._say_error(state, cause, hint, severity="FATAL")
+        with contextlib.suppress(OSError):
+            await self._flush()
 
     async def _flush(self) -> None:
         await self._writer.drain()

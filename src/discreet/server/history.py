@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import takewhile
@@ -54,6 +55,7 @@ class History:
         self._read = 0
         self._lines: list[HistoryEntry] = []
         self._own: dict[str, dict[str, HistoryEntry]] = {}
+        self._times: Counter[tuple[str, str]] = Counter()
         self._open: dict[int, HistoryEntry] = {}
         self._settled: dict[str, tuple[dt.datetime, dt.datetime]] = {}
 
@@ -76,6 +78,12 @@ class History:
         with self._lock:
             self._catch_up()
             return dict(self._own.get(account_name(name), {}))
+
+    def times(self, name: str, key: str) -> int:
+        """How often an analyst was charged for an answer: anew after each charge that bought nothing."""
+        with self._lock:
+            self._catch_up()
+            return self._times[account_name(name), key]
 
     def paid(self, name: str, key: str) -> bool:
         """Whether an analyst was charged for an answer."""
@@ -118,4 +126,6 @@ class History:
         self._open[entry.number] = line
         self._lines.append(line)
         for posting in entry.postings:
-            self._own.setdefault(subject_of(posting.account), {}).setdefault(entry.question, line)
+            subject = subject_of(posting.account)
+            self._own.setdefault(subject, {}).setdefault(entry.question, line)
+            self._times[subject, entry.question] += 1

@@ -12,7 +12,7 @@ from typing import Any
 
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from discreet.errors import InvalidParameter
+from discreet.errors import Busy, DiscreetError, InvalidParameter
 from discreet.server.guard import HEADERS
 from discreet.server.problems import body
 
@@ -22,11 +22,14 @@ MOST_HEAD = 1 << 15
 """Bytes of these lines, and of those behind a body."""
 
 
+def _said(error: DiscreetError) -> bytes:
+    error.told = True
+    return json.dumps(body(error)).encode()
+
+
 def _unreadable(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
     """The whole answer to a request that cannot be read: an error like any other, with the headers of every answer."""
-    error = InvalidParameter("The request cannot be read.", "Send one as of HTTP/1.1.")
-    error.told = True
-    said = json.dumps(body(error)).encode()
+    said = _said(InvalidParameter("The request cannot be read.", "Send one as of HTTP/1.1."))
     lines = [
         b"HTTP/1.1 400 Bad Request",
         *(name + b": " + value for name, value in headers),
@@ -38,13 +41,47 @@ def _unreadable(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
 
 
 class Patient:
-    """Waits for the first lines of a request, for which uvicorn itself waits without end."""
+    """Waits for the first lines of a request, for which uvicorn itself waits without end.
+
+    Where there are too many connections the refusal is an error like any other, too; uvicorn's own is a bare text.
+    """
 
     loop: asyncio.AbstractEventLoop
     config: Any
     cycle: Any
     transport: Any
+    connections: Any
+    tasks: Any
     _late: asyncio.TimerHandle | None = None
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._most: int | None = self.limit_concurrency
+        self.limit_concurrency: int | None = None  # seen to here
+
+    @property
+    def app(self) -> Any:
+        """The application for the next request: the one that is served, or one that says that there is no room."""
+        most = self._most
+        if most is not None and (len(self.connections) >= most or len(self.tasks) >= most):
+            return self._full
+        return self._app
+
+    @app.setter
+    def app(self, app: Any) -> None:
+        self._app = app
+
+    async def _full(self, scope: Any, receive: Any, send: Any) -> None:
+        del scope, receive
+        said = _said(Busy("The service has too many connections.", "Try again in a while."))
+        headers = [
+            *getattr(self.config.app, "headers", HEADERS),
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(said)).encode()),
+            (b"connection", b"close"),
+        ]
+        await send({"type": "http.response.start", "status": 503, "headers": headers})
+        await send({"type": "http.response.body", "body": said})
 
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""

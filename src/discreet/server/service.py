@@ -268,7 +268,7 @@ class Service:
         return found
 
     def releases(self, caller: Caller, name: str) -> list[dict[str, Any]]:
-        """The answers that an analyst has paid for, the newest first."""
+        """The answers that an analyst has paid for, the newest first; of several charges one at most bought it."""
         found = self.dataset(caller, name)
         if caller.role != "analyst":
             raise NotAllowed("A steward has no answers.", "The log of the data set has all questions.")
@@ -281,6 +281,7 @@ class Service:
                 "made": paid[row["key"]].made.isoformat(timespec="seconds"),
                 "epsilon": paid[row["key"]].epsilon,
                 "delta": paid[row["key"]].delta,
+                "charges": found.history.times(caller.name, row["key"]),
                 "answered": found.history.answered(row["key"]) and not self.asks.held_back(name, row["key"]),
             }
             for row in sorted(rows, key=lambda row: paid[row["key"]].number, reverse=True)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 SUFFIX, SCHEMA = ".service.db", "discreet_service"
 """Where its state lies, in files and in a database."""
 
+MOST_CONNECTIONS = 512
+"""Connections that a process serves; one more is refused."""
 GARBAGE = (20_000, 50, 100)
 """How seldom a process that serves looks for garbage: objects that were made, and looks at younger ones."""
 SWITCH = 0.0005
@@ -186,8 +188,8 @@ def process(service: Service) -> uvicorn.Server:
 
     return uvicorn.Server(
         uvicorn.Config(
-            make_app(service), log_level="error", access_log=False, server_header=False, proxy_headers=False,
-            timeout_keep_alive=15, limit_concurrency=512, h11_max_incomplete_event_size=MOST_HEAD, ws="none",
+            make_app(service), log_level="error", access_log=False, server_header=False, proxy_headers=False, ws="none",
+            timeout_keep_alive=15, limit_concurrency=MOST_CONNECTIONS, h11_max_incomplete_event_size=MOST_HEAD,
             http=protocol(), lifespan="on", timeout_graceful_shutdown=30,
         )
     )  # fmt: skip

@@ -33,6 +33,20 @@ def test_an_answer_as_chart_files_and_card(running: Running) -> None:
     assert visit.get(f"{path}/card.md").headers["content-disposition"] == 'attachment; filename="card.md"'
 
 
+def test_the_card_of_a_data_set_is_for_all_who_may_see_it(running: Running) -> None:
+    for who, path in (("ana", "/data/hospital"), ("stella", "/steward")):
+        visit = Visit(running, who)
+        assert 'href="/data/hospital/card"' in visit.get(path).data.decode()
+        seen = visit.get("/data/hospital/card").data.decode()
+        assert "not protected" in seen
+        links = re.findall(r'href="(/data/hospital/card/[^"]+)"', seen)
+        assert [link.rpartition(".")[2] for link in links] == ["md", "json", "yaml"]
+        for link in links:
+            assert visit.get(link).status == 200
+            assert Visit(running, "nobody").get(link).status == 404
+    assert visit.get("/data/hospital/card/card.json").json["spent"].keys() == {"epsilon", "delta"}
+
+
 def test_an_answer_tells_the_noise_from_the_error_of_sampling(running: Running) -> None:
     visit = Visit(running, "ana")
     path = visit.send("/data/hospital/ask", query=COUNT, epsilon="0.25").headers["location"]

@@ -318,7 +318,11 @@ async def card(name: str, caller: Reader, service: Here) -> Response:
 
 @router.get("/datasets/{name}/releases", summary="The answers that you have paid for")
 async def releases(name: str, caller: Analyst, service: Here) -> Response:
-    """The newest first; `answered` is false where a charge has bought nothing yet."""
+    """The newest first; `answered` is false where nothing was bought yet.
+
+    `charges` says how often each was charged. One of them at most bought the answer, and the others nothing: a charge
+    whose question failed stays, and the same question asked again is charged anew.
+    """
     found = await service.look(caller, lambda: service.releases(caller, name))
     return Response(dump({"releases": wire.of_releases(found)}), media_type="application/json")
 

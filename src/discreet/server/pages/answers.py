@@ -1,4 +1,7 @@
-"""The pages of answers: those that were paid for, each as chart, table, files and card; looking again is free."""
+"""The pages of answers: those that were paid for, each as chart, table, files and card; looking again is free.
+
+The card of a whole data set stands beside them.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,7 @@ from starlette.responses import Response
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.release import shown
 from discreet.release.answer import Release
+from discreet.release.cards.card import Card
 from discreet.release.documents import FORMS
 from discreet.server.pages.site import Visitor, page, service_of, visits
 from discreet.server.problems import not_there
@@ -21,16 +25,26 @@ from discreet.session.analyst import AnalystBudget
 
 router = APIRouter(include_in_schema=False)
 Analyst = Annotated[Visitor, Depends(visits("read"))]
+Reader = Annotated[Visitor, Depends(visits("read", "audit"))]
 ROWS = 500
 """Rows of an answer on its page; the downloads have all."""
 NARROW = (260, 230, 12)
 """Width, height and letters of a picture whose words can be read on a phone."""
-CARDS: Mapping[str, tuple[str, Callable[[Release, Any], bytes]]] = {
-    "card.md": ("text/markdown; charset=utf-8", lambda release, _: release.card().to_markdown().encode()),
-    "card.json": ("application/json", lambda release, _: release.card().to_json().encode()),
-    "card.yaml": ("application/yaml", lambda release, _: release.card().to_yaml().encode()),
+CARDS: Mapping[str, tuple[str, Callable[[Card], str]]] = {
+    "card.md": ("text/markdown; charset=utf-8", Card.to_markdown),
+    "card.json": ("application/json", Card.to_json),
+    "card.yaml": ("application/yaml", Card.to_yaml),
 }
-FILES = {**FORMS, **CARDS}
+
+
+def _of_release(write: Callable[[Card], str]) -> Callable[[Release, Any], bytes]:
+    return lambda release, _: write(release.card()).encode()
+
+
+FILES: Mapping[str, tuple[str, Callable[[Release, Any], bytes]]] = {
+    **FORMS,
+    **{form: (kind, _of_release(write)) for form, (kind, write) in CARDS.items()},
+}
 """The files that an answer can be had as."""
 
 
@@ -78,6 +92,30 @@ async def card(request: Request, name: str, key: str, visitor: Analyst) -> Respo
     service = service_of(request)
     found = await service.again(visitor.caller, name, key, lambda answer, _: answer.card())
     return page(request, "card.html", visitor, name=name, key=key, fields=found.fields(), forms=CARDS)
+
+
+@router.get("/data/{name}/card")
+async def deployment(request: Request, name: str, visitor: Reader) -> Response:
+    """The record of the data set; nothing private is read."""
+    found = await _deployment(request, name, visitor)
+    return page(request, "card.html", visitor, name=name, key="", fields=found.fields(), forms=CARDS)
+
+
+@router.get("/data/{name}/card/{form}")
+async def deployment_file(request: Request, name: str, form: str, visitor: Reader) -> Response:
+    """The record of the data set as a file."""
+    found = await _deployment(request, name, visitor)
+    if form not in CARDS:
+        raise not_there()
+    kind, write = CARDS[form]
+    headers = {"content-disposition": f'attachment; filename="{form}"'}
+    return Response(write(found), media_type=kind, headers=headers)
+
+
+async def _deployment(request: Request, name: str, visitor: Visitor) -> Card:
+    service = service_of(request)
+    found = service.dataset(visitor.caller, name)
+    return await service.look(visitor.caller, found.session.card)
 
 
 @router.get("/data/{name}/answers/{key}/{form}")
