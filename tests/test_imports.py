@@ -1,4 +1,4 @@
-"""Packages whose names load on first use: the names that they have, that they show, and that they lack."""
+"""Modules that load on first use: the names of packages, and what the help and a first answer leave alone."""
 
 from __future__ import annotations
 
@@ -36,3 +36,36 @@ def test_a_module_is_loaded_when_it_is_named() -> None:
         "assert 'discreet.planning.schedules' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+HELP = """\
+import sys
+from discreet.cli import main
+sys.argv = ["discreet", *{arguments!r}]
+try:
+    main()
+finally:
+    print(*(name for name in sys.modules if name.startswith("discreet.cli.")), file=sys.stderr)
+"""
+LISTED = {
+    "app", "commands", "commands.completion", "failure",
+    "terminal", "terminal.signals", "terminal.standard_streams",
+}  # fmt: skip
+"""The modules that list the commands. No command is among them but the one that the Tab key asks."""
+
+
+def loaded(code: str) -> set[str]:
+    """The names that a process prints on stderr as it ends."""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    return set(done.stderr.split())
+
+
+def test_the_help_loads_no_command() -> None:
+    assert loaded(HELP.format(arguments=["--help"])) == {f"discreet.cli.{name}" for name in LISTED}
+
+
+def test_a_command_loads_no_other() -> None:
+    names = loaded(HELP.format(arguments=["tables", "--help"]))
+    assert {name for name in names if name.startswith("discreet.cli.commands.")} == {
+        "discreet.cli.commands.completion", "discreet.cli.commands.tables"
+    }  # fmt: skip
