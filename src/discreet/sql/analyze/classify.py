@@ -22,7 +22,6 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.joins.sources import Sources
 from discreet.sql.analyze.joins.unnest import as_unnest, in_from
-from discreet.sql.analyze.pivots import Pivoting, as_subquery, merged, read
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.public_values import evaluated
 from discreet.sql.analyze.scope_tree import (
@@ -35,8 +34,6 @@ from discreet.sql.analyze.scope_tree import (
     Scope,
     left_in_place,
 )
-from discreet.sql.analyze.set_operations import united
-from discreet.sql.analyze.subqueries.correlated_release import by_keys
 from discreet.sql.analyze.subqueries.group_sizes import asked_sizes
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.grouping_sets import expand
@@ -119,11 +116,16 @@ class Classifier:
             counted = None if sizes is None else sizes.counted(self.alone(sizes.groups, outer))
             select = node if counted is None else counted
             _replaced(node, select)
-            whole = merged(select, self, outer) if select.is_star else select
-            node = _replaced(select, expand(whole, self.text))
+            if select.is_star:
+                from discreet.sql.analyze.pivots import merged
+
+                select = merged(select, self, outer)
+            node = _replaced(select, expand(select, self.text))
         tables = self._tables(node, outer)
         env = {**outer, **self._named(tables)} if tables else outer
         if isinstance(node, exp.Pivot):
+            from discreet.sql.analyze.pivots import Pivoting, read
+
             return self.query(_replaced(node, Pivoting(self, read(node), env).select()), env)
         scope = self._without_with(node, env)
         if isinstance(scope, PrivateScope) and len(rel.scans(scope.rows.relation)) > MOST_SCANS:
@@ -167,6 +169,8 @@ class Classifier:
     def _set_operation(self, node: exp.SetOperation, env: Env) -> Scope:
         left, right = (self.query(node.args[side], env) for side in ("this", "expression"))
         if isinstance(left, PrivateScope) and isinstance(right, PrivateScope):
+            from discreet.sql.analyze.set_operations import united
+
             rows = united(node, self.text, left.rows, right.rows, self.refuse)
             sources = {"left": left, "right": right}
             return PrivateScope(kind=Kind.ROWS, node=node, rows=rows, sources=sources)
@@ -209,6 +213,8 @@ class Classifier:
     def source(self, node: exp.Expr, env: Env) -> Scope:
         """The scope of a source of FROM."""
         if node.args.get("pivots"):
+            from discreet.sql.analyze.pivots import as_subquery
+
             node = _replaced(node, as_subquery(node, self, env))
         scope = self._plain_source(node, env)
         attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]
@@ -347,6 +353,8 @@ class Classifier:
         return found
 
     def _inner(self, node: exp.Expr, env: Env) -> list[Scope]:
+        from discreet.sql.analyze.subqueries.correlated_release import by_keys
+
         if isinstance(node, exp.Table) or (
             isinstance(node, exp.Query) and isinstance(node.parent, exp.Join | exp.From)
         ):
