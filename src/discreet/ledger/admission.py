@@ -9,6 +9,7 @@ from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.accounting.tally import OWN, Tally, admits, price
 from discreet.errors import BudgetExceeded
 from discreet.ledger.chain.entry import Account, Entry, Posting
+from discreet.ledger.chain.verify import check
 from discreet.ledger.store import PAGE, Rows
 
 if TYPE_CHECKING:
@@ -84,8 +85,6 @@ def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: 
 
 def last_charge(rows: Rows, account: str) -> Entry | None:
     """The last charge of an account that gives its guarantee: almost always the one that posted to it last."""
-    from discreet.ledger.chain.verify import check
-
     line = rows.tally(account)
     if line is None:  # an account without a charge: no need to walk back to the start
         return None

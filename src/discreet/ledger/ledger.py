@@ -26,6 +26,7 @@ from discreet.ledger.chain.entry import (
     make_entry,
     text,
 )
+from discreet.ledger.chain.verify import check, verify
 from discreet.ledger.faults import DiskFullError, UnknownOutcome
 from discreet.ledger.room import Room, Rooms
 from discreet.ledger.store import PAGE, Needs, Rows, Store, copied, pieces
@@ -242,8 +243,6 @@ class Ledger:
             LedgerError: the ledger cannot be read.
             LedgerCorrupt: the answer or its entry was altered.
         """
-        from discreet.ledger.chain.verify import check
-
         text("The question", question)
 
         def work(rows: Rows) -> bool:
@@ -362,8 +361,6 @@ class Ledger:
             LedgerCorrupt: names the first entry that does not fit.
             LedgerError: the ledger cannot be read.
         """
-        from discreet.ledger.chain.verify import verify
-
         try:
             return verify(self._store, noted, page=PAGE)
         except LedgerCorrupt as error:

@@ -16,6 +16,7 @@ from discreet.sql.analyze.public_values import with_public_values
 from discreet.sql.analyze.scope_tree import NUMBER, Env, Kind, PrivateScope, ReleaseScope, Scope, Scopes
 from discreet.sql.analyze.selected_columns import written_out
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
+from discreet.sql.analyze.subqueries.lookups import matched
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.nodes import (
     has_aggregate,
@@ -128,8 +129,6 @@ class PrivateSelect:
 
     def _filter(self) -> None:
         """Read WHERE."""
-        from discreet.sql.analyze.subqueries.lookups import matched
-
         plain: list[Expression] = []
         for node in self.conditions:
             if has_aggregate(node):
