@@ -91,7 +91,7 @@ sql.analyze.pivots sql.analyze.row_scope sql.analyze.subqueries.public_exists
 sql.analyze.subqueries.released_tables sql.analyze.units.scope
 sql.dialects.clickhouse sql.dialects.postgres sql.dialects.spark
 sql.inspect.diagram sql.inspect.warnings sql.intervals.simulated_quantiles sql.intervals.simulation.rewrite
-sql.lower.discovery sql.lower.people.by_class sql.plan.people.class_plan sql.plan.quantile_choice
+sql.lower.discovery sql.lower.people.by_class sql.plan.quantile_choice
 sql.plan.workloads.places
 """
 """The modules that a simple question over DuckDB does not need. Each was a part of the time of every first answer."""

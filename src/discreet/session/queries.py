@@ -35,6 +35,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.drafts.draft import unfilled
+from discreet.sql.plan.people.class_plan import for_people, see_same_for_all
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.planner import plan_together
@@ -121,11 +122,8 @@ class Queries:
             plan = make_plan(question.text, self.catalog, answering, question.limits, question.delta, question.split,
                              self._readings, intervals, self._gaussian, series)  # fmt: skip
             plan = self._diagnosed(plan.shaped(question.shaping), question.epsilon - answering)
-            if self.catalog.personal is None:
-                return plan
-            from discreet.sql.plan.people.class_plan import for_people
-
-            return for_people(plan, self.catalog, self.engine.dialect)
+            same = self.catalog.personal is None
+            return plan if same else for_people(plan, self.catalog, self.engine.dialect)
 
         return self._see_drawn(question.epsilon, make, lambda plan: plan.whole)
 
@@ -135,8 +133,6 @@ class Queries:
         Raises:
             As `planned`.
         """
-        from discreet.sql.plan.people.class_plan import see_same_for_all
-
         for query in queries:
             see_text(query)
 

@@ -34,6 +34,8 @@ from discreet.sql.analyze.scope_tree import (
     Scope,
     left_in_place,
 )
+from discreet.sql.analyze.set_operations import united
+from discreet.sql.analyze.subqueries.correlated_release import by_keys
 from discreet.sql.analyze.subqueries.group_sizes import asked_sizes
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.grouping_sets import expand
@@ -169,8 +171,6 @@ class Classifier:
     def _set_operation(self, node: exp.SetOperation, env: Env) -> Scope:
         left, right = (self.query(node.args[side], env) for side in ("this", "expression"))
         if isinstance(left, PrivateScope) and isinstance(right, PrivateScope):
-            from discreet.sql.analyze.set_operations import united
-
             rows = united(node, self.text, left.rows, right.rows, self.refuse)
             sources = {"left": left, "right": right}
             return PrivateScope(kind=Kind.ROWS, node=node, rows=rows, sources=sources)
@@ -353,8 +353,6 @@ class Classifier:
         return found
 
     def _inner(self, node: exp.Expr, env: Env) -> list[Scope]:
-        from discreet.sql.analyze.subqueries.correlated_release import by_keys
-
         if isinstance(node, exp.Table) or (
             isinstance(node, exp.Query) and isinstance(node.parent, exp.Join | exp.From)
         ):
