@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from discreet.arrow import column, listed, numbers
+from discreet.arrow import BLOCK, column, listed, numbers
 
 VALUES = [
     ([1, None, -(2**63), 2**63 - 1], pa.int64()),
@@ -32,13 +32,14 @@ def test_lists_become_what_pyarrow_makes_of_them(values: list[object], kind: pa.
 
 def test_columns_become_what_pyarrow_makes_of_them() -> None:
     whole, floats = np.arange(-5, 20), np.array([1.5, np.nan, -np.inf] * 4)
-    missing = whole % 3 == 0
+    missing, many = whole % 3 == 0, np.where(np.arange(2 * BLOCK + 3) > BLOCK, np.nan, 1.0)
     for made, same in (
         (column(whole), pa.array(whole)),
         (column(whole[::2]), pa.array(whole[::2])),
         (column(whole, missing), pa.array(whole, mask=missing)),
         (column(floats), pa.array(floats, from_pandas=True)),
         (column(np.empty(0)), pa.array([], pa.float64())),
+        (column(many), pa.array(many, from_pandas=True)),
     ):
         made.validate(full=True)
         assert made.equals(same)

@@ -1,8 +1,8 @@
 """The command line: `discreet demo`, `init`, `query`, `tables`, `preview`, `explain`, `plan` and `budget`.
 
 Answers go to stdout, words and progress to stderr. Exit codes: 0 answered, 2 bad usage, bad policy or refused
-query, 3 refused budget, 130 interrupted, 1 anything else. One command is one file; heavy modules are imported
-inside the command that needs it, so that `--help` is quick.
+query, 3 refused budget, 130 interrupted, 1 anything else. One command is one file, which is loaded when the command
+is asked for; heavy modules are imported inside the command that needs them, so that `--help` is quick.
 """
 
 from __future__ import annotations

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 from typer.exceptions import TyperException
+from typer.main import get_command
 
 from discreet import __version__
-from discreet.cli import audit, failure
-from discreet.cli.commands import (
-    budget,
-    completion,
-    demo,
-    experiment,
-    explain,
-    gallery,
-    init,
-    plan,
-    plot,
-    preview,
-    query,
-    serve,
-    stream,
-    tables,
-    tune,
-)
-from discreet.cli.commands.structures import graph, pate, synthesize
-from discreet.cli.commands.structures import map as map_
-from discreet.cli.commands.tools import card, mcp, shell
+from discreet.cli import failure
+from discreet.cli.commands import COMMANDS
 from discreet.errors import DiscreetError
 
 
+@cache
+def command(name: str) -> Any:
+    """Load one command: a function, or a group of commands where its module has an `app`."""
+    module = import_module(f"discreet.cli.{COMMANDS[name][0]}")
+    if hasattr(module, "app"):
+        return get_command(module.app)
+    alone = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False, add_completion=False)
+    alone.command(name)(module.command)
+    return get_command(alone)
+
+
 class Commands(TyperGroup):
-    """Turns every error that discreet raises on purpose into words on stderr and an exit code."""
+    """Loads only the command that is asked for; an error that discreet raises on purpose becomes words on stderr."""
+
+    def __init__(self, **given: Any) -> None:
+        super().__init__(**given)
+        for name, (_, help_line) in COMMANDS.items():
+            self.add_command(TyperCommand(name, help=help_line, rich_markup_mode=None))
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        """The command to run; those that are only listed stay names with a line of help."""
+        name, listed, rest = super().resolve_command(ctx, args)
+        return name, command(name) if name and listed else None, rest
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command that was asked for."""
@@ -101,28 +106,3 @@ def root(
     Exit codes: 0 answered; 2 bad usage, bad policy or refused query; 3 refused budget;
     130 interrupted; 1 anything else.
     """  # noqa: D301
-
-
-app.command("demo")(demo.command)
-app.command("init")(init.command)
-app.command("tables")(tables.command)
-app.command("query")(query.command)
-app.command("preview")(preview.command)
-app.command("explain")(explain.command)
-app.command("plot")(plot.command)
-app.command("tune")(tune.command)
-app.command("serve")(serve.command)
-app.command("stream")(stream.command)
-app.command("graph")(graph.command)
-app.command("map")(map_.command)
-app.command("pate")(pate.command)
-app.command("synthesize")(synthesize.command)
-app.command("card")(card.command)
-app.command("shell")(shell.command)
-app.command("mcp")(mcp.command)
-app.command("completion")(completion.command)
-app.command("gallery")(gallery.command)
-app.command("plan")(plan.command)
-app.add_typer(budget.app, name="budget")
-app.add_typer(audit.app, name="audit", help="The log of a service: export it, and see that it is unchanged.")
-app.add_typer(experiment.app, name="experiment")

@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from discreet.ledger import Head
     from discreet.server.records.state import State
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="The log of a service: export it, and see that it is unchanged.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    add_completion=False,
+)
 Policies = Annotated[
     list[Path] | None,
     typer.Argument(metavar="POLICY…", show_default=False, help="As of `discreet serve`."),

@@ -14,7 +14,6 @@ from discreet import far
 from discreet.errors import InvalidParameter, NotInAnswer
 from discreet.imports import load
 from discreet.rational import show, small
-from discreet.release import shown
 from discreet.release.cards.card import Card as Card
 from discreet.release.cut_share import CutShare
 from discreet.release.exactly import exact, flavour
@@ -223,9 +222,13 @@ class Release:
         return self.to_arrow().__arrow_c_stream__(requested_schema)
 
     def __repr__(self) -> str:
+        from discreet.release import shown
+
         return shown.text(self)
 
     def _repr_html_(self) -> str:
+        from discreet.release import shown
+
         return shown.page(self)
 
     def to_bytes(self) -> bytes:

@@ -14,8 +14,6 @@ from discreet.ledger import open_ledger
 from discreet.policy import Policy
 from discreet.session.session import Session
 from discreet.session.sources import csv_types
-from discreet.session.sources.ledger_place import beside, beside_policy
-from discreet.session.sources.policy_sources import opening_of, sources_of
 
 
 @contextmanager
@@ -137,6 +135,9 @@ def _by_policy(
     policy: Policy | str | os.PathLike[str], source: object, ledger: str | os.PathLike[str] | None
 ) -> Session:
     """A session under a policy, over the source that is given or else named there."""
+    from discreet.session.sources.ledger_place import beside_policy
+    from discreet.session.sources.policy_sources import opening_of, sources_of
+
     if not isinstance(policy, Policy | str | os.PathLike):
         raise PolicyError(
             "policy is neither the path of a TOML file nor a Policy.",
@@ -159,6 +160,8 @@ def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) 
 
 
 def _beside(engine: Engine, source: object, policy: Policy) -> Path | None:
+    from discreet.session.sources.ledger_place import beside
+
     try:
         return beside(source, engine, [name for name, table in policy.tables.items() if not table.public])
     except BaseException:

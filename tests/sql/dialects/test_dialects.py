@@ -10,7 +10,7 @@ import pytest
 
 import discreet
 from discreet.sql import functions as fn
-from discreet.sql.dialects import DIALECTS
+from discreet.sql.dialects import DIALECTS, named
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import LETTERS
 from discreet.sql.functions.every_line import VARIADIC
@@ -35,12 +35,12 @@ def unknown(dialect: Dialect) -> list[str]:
 
 @pytest.mark.parametrize("name", DIALECTS)
 def test_every_spelling_is_of_a_function(name: str) -> None:
-    assert unknown(DIALECTS[name]) == []
+    assert unknown(named(name)) == []
 
 
 def test_a_spelling_of_nothing_is_found() -> None:
     for fault in ({"brand_new": {"": "{0}"}}, {"year": {"ff": "{0}"}}):
-        assert unknown(replace(DIALECTS["spark"], functions=fault)) != []
+        assert unknown(replace(named("spark"), functions=fault)) != []
 
 
 def asking(text: str) -> list[str]:

@@ -20,7 +20,7 @@ from discreet.errors import QueryRefused
 from discreet.rational import show
 from discreet.session import Session
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.dialects import DIALECTS
+from discreet.sql.dialects import DIALECTS, named
 from discreet.sql.inspect.diagram import Node, draw
 from discreet.sql.inspect.explain import explain
 from discreet.sql.plan.planner import plan
@@ -151,7 +151,7 @@ def test_the_sql_of_every_dialect_is_shown(dialect: str) -> None:
     shown = repr(explain(made, inside.catalog_of(session), session.policy, sql=True, dialect=dialect))
     assert shown.count("-- __release_1") == 1
     # As sqlglot writes names, which for ClickHouse is another of its two ways.
-    assert exp.to_identifier("visits", quoted=True).sql(DIALECTS[dialect].parser) in shown
+    assert exp.to_identifier("visits", quoted=True).sql(named(dialect).parser) in shown
 
 
 def test_it_touches_no_data_and_charges_nothing(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from discreet.ledger import Entry, Head, Ledger, Loss
     from discreet.release.guarantee import Guarantee
 
-app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
+app = typer.Typer(invoke_without_command=True, rich_markup_mode=None, add_completion=False)
 
 OnlyLedger = Annotated[
     str | None,

@@ -19,6 +19,7 @@ app = typer.Typer(
     help="Run an experiment and print its curve: the measured values beside those of the formula.",
     rich_markup_mode=None,
     no_args_is_help=True,
+    add_completion=False,
 )
 _WIDTH = 36
 

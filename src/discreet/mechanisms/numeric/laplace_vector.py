@@ -16,9 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.numeric.laplace import least_half_width
 from discreet.mechanisms.parameters import read_confidence, read_sensitivity
-from discreet.mechanisms.values import integers
 from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number
@@ -83,6 +81,8 @@ class LaplaceVector:
 
     def half_width(self, confidence: Number = 0.95) -> int:
         """The least m with P(|noise| <= m) >= confidence for one coordinate, decided in exact arithmetic."""
+        from discreet.mechanisms.numeric.laplace import least_half_width
+
         return least_half_width(self.scale, 1, read_confidence(confidence))
 
     def release(self, exact: Integers) -> Integers:
@@ -98,5 +98,8 @@ class LaplaceVector:
             InvalidParameter: a value is no integer. No noise was drawn.
             EntropyError: the operating system gave no randomness.
         """
-        given = exact if getattr(exact, "dtype", None) == np.int64 else integers(exact, "Round it.")
-        return add_laplace(np.ascontiguousarray(given, np.int64), self.scale)
+        if getattr(exact, "dtype", None) != np.int64:
+            from discreet.mechanisms.values import integers
+
+            exact = integers(exact, "Round it.")
+        return add_laplace(np.ascontiguousarray(exact, np.int64), self.scale)

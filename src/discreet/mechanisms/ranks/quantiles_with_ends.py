@@ -36,7 +36,6 @@ from discreet.mechanisms.ranks.quantile import ExponentialQuantile, row_moves, s
 from discreet.mechanisms.ranks.quantile_order import Step, depth, deviations, steps
 from discreet.mechanisms.ranks.rank_candidates import Parts
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts, read_counts
-from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 from discreet.rational import Number, epsilon_of
 
 if TYPE_CHECKING:
@@ -137,6 +136,8 @@ class QuantilesWithEnds(PureLoss):
 
     def number(self, q: Fraction) -> ExponentialQuantile:
         """The mechanism of the number, in its part; with an interval, of the ends as well."""
+        from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
+
         one = self._step(q)
         flips = self.measure.leaves <= FEW and not self.measure.rounds and not one.splits
         plain = FlippedQuantile if flips else ExponentialQuantile
@@ -199,6 +200,8 @@ class QuantilesWithEnds(PureLoss):
 
     def _surrounded(self, counts: SparseCounts, whole: Parts) -> dict[Fraction, list[Integers]]:
         """Draw each quantile of all rows, with the ends of its interval."""
+        from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
+
         drawn = {}
         for one in self._steps.values():
             number = self.number(one.whole)

@@ -22,7 +22,6 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.joins.sources import Sources
 from discreet.sql.analyze.joins.unnest import as_unnest, in_from
-from discreet.sql.analyze.pivots import Pivoting, as_subquery, merged, read
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.public_values import evaluated
 from discreet.sql.analyze.scope_tree import (
@@ -119,11 +118,16 @@ class Classifier:
             counted = None if sizes is None else sizes.counted(self.alone(sizes.groups, outer))
             select = node if counted is None else counted
             _replaced(node, select)
-            whole = merged(select, self, outer) if select.is_star else select
-            node = _replaced(select, expand(whole, self.text))
+            if select.is_star:
+                from discreet.sql.analyze.pivots import merged
+
+                select = merged(select, self, outer)
+            node = _replaced(select, expand(select, self.text))
         tables = self._tables(node, outer)
         env = {**outer, **self._named(tables)} if tables else outer
         if isinstance(node, exp.Pivot):
+            from discreet.sql.analyze.pivots import Pivoting, read
+
             return self.query(_replaced(node, Pivoting(self, read(node), env).select()), env)
         scope = self._without_with(node, env)
         if isinstance(scope, PrivateScope) and len(rel.scans(scope.rows.relation)) > MOST_SCANS:
@@ -209,6 +213,8 @@ class Classifier:
     def source(self, node: exp.Expr, env: Env) -> Scope:
         """The scope of a source of FROM."""
         if node.args.get("pivots"):
+            from discreet.sql.analyze.pivots import as_subquery
+
             node = _replaced(node, as_subquery(node, self, env))
         scope = self._plain_source(node, env)
         attached = [key for key, value in node.args.items() if value and key not in READ_OF_SOURCE]

@@ -13,12 +13,10 @@ from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.distinct_on import first_rows, on_of, shown
 from discreet.sql.analyze.from_clause import FromClause, all_of
 from discreet.sql.analyze.public_values import with_public_values
-from discreet.sql.analyze.row_scope import rows_of
 from discreet.sql.analyze.scope_tree import NUMBER, Env, Kind, PrivateScope, ReleaseScope, Scope, Scopes
 from discreet.sql.analyze.selected_columns import written_out
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
 from discreet.sql.analyze.subqueries.lookups import matched
-from discreet.sql.analyze.units.scope import UnitScope
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.nodes import (
     has_aggregate,
@@ -87,6 +85,8 @@ class PrivateSelect:
             self.from_clause = self.inner.from_clause
         groups = [node for node in self._group_nodes(select) if not constant(node)]
         if any(self.from_clause.is_unit(n) for n in groups) or self._by_key(groups):
+            from discreet.sql.analyze.units.scope import UnitScope
+
             self._keep_all()
             rows = UnitScope(self.around, select, self.env, self.from_clause, groups).rows()
             return PrivateScope(kind=Kind.PER_UNIT, node=self.place, rows=rows, sources=self.sources)
@@ -96,6 +96,8 @@ class PrivateSelect:
                             inside=self._inside(select))  # fmt: skip
 
     def _rows(self) -> PrivateScope:
+        from discreet.sql.analyze.row_scope import rows_of
+
         self._keep_all()
         for child in _clauses(self.node):
             self._beside(child)

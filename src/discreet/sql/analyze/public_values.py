@@ -14,7 +14,6 @@ from discreet.errors import PostProcessingError
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
-from discreet.sql.analyze.subqueries.public_exists import membership, see_alone
 from discreet.sql.syntax.nodes import any_of, with_queries
 from discreet.sql.syntax.weeks import count_mondays
 
@@ -115,6 +114,8 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
         if isinstance(inner, exp.In | exp.Subquery | exp.Exists) and waits(inner, around, env):
             continue  # it is released, or read beside the rows, or refused where it is read
         if isinstance(inner, exp.Exists):
+            from discreet.sql.analyze.subqueries.public_exists import membership
+
             made = membership(inner, around, env)
             inner.replace(made)
             with_public_values(made, around, env)
@@ -147,6 +148,8 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
 
 def _listed(node: exp.In, around: Scopes, env: Env) -> pa.Table:
     """The rows of the sub-query of IN, each once."""
+    from discreet.sql.analyze.subqueries.public_exists import see_alone
+
     see_alone(node.args["query"], around, env)
     table = _rows(node.args["query"], around, env)
     _see_dates(node, table, around)

@@ -28,7 +28,6 @@ from discreet.sql.analyze.scope_tree import (
     Scope,
     left_in_place,
 )
-from discreet.sql.analyze.subqueries.released_tables import given
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import parse
@@ -124,6 +123,8 @@ class Splitter:
         Raises:
             QueryRefused: it may have several rows that one private row would find, or DuckDB refuses it.
         """
+        from discreet.sql.analyze.subqueries.released_tables import given
+
         if not scope.released:
             return None
         for inner in env.values():

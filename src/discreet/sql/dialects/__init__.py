@@ -5,21 +5,19 @@ To support another dialect is to add its file, and its line here.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
+from functools import cache
+from typing import TYPE_CHECKING
 
-from discreet.sql.dialects.clickhouse import CLICKHOUSE
-from discreet.sql.dialects.duckdb import DUCKDB
-from discreet.sql.dialects.postgres import POSTGRES
-from discreet.sql.dialects.spark import SPARK
-from discreet.sql.expressions.dialect import Dialect
+from discreet.imports import load
 
-DIALECTS: Mapping[str, Dialect] = MappingProxyType(
-    {dialect.name: dialect for dialect in (DUCKDB, POSTGRES, SPARK, CLICKHOUSE)}
-)
-"""By name, as an engine says it."""
+if TYPE_CHECKING:
+    from discreet.sql.expressions.dialect import Dialect
+
+DIALECTS = ("duckdb", "postgres", "spark", "clickhouse")
+"""The names, as an engine says them. A file of this name has the dialect in capitals, and is loaded for its engine."""
 
 
+@cache
 def named(name: str) -> Dialect:
     """The dialect that an engine reads.
 
@@ -27,4 +25,5 @@ def named(name: str) -> Dialect:
         >>> named("spark").quote("a`b")
         '`a``b`'
     """
-    return DIALECTS[name]
+    dialect: Dialect = getattr(load(f"discreet.sql.dialects.{name}"), name.upper())
+    return dialect

@@ -20,7 +20,6 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.engines.engine import Engine, in_batches
-from discreet.engines.spilling import Spilling
 from discreet.errors import EngineError
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
@@ -47,6 +46,8 @@ from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from discreet.engines.spilling import Spilling
 
     Integers = NDArray[np.int64]
 
@@ -232,6 +233,8 @@ def _spilled(
     together: bool,
 ) -> Iterator[Answered]:
     """The answer by SQL over noisy tables in files. The integers of a group go along for the intervals of its row."""
+    from discreet.engines.spilling import Spilling
+
     post, has_cell = with_cell(plan)
     release = plan.releases[0]
     shown, further, under, wanted = _beside(plan, has_cell)

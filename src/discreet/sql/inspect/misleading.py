@@ -13,7 +13,6 @@ from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.quoted_names import quoted_names
-from discreet.sql.inspect.warnings import COUNTED
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
 from discreet.sql.intervals.simultaneous import Level, each, noisy_names, ordering, selects
@@ -67,6 +66,8 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
 
 def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
     """The warning of a preview: rows that noisy numbers will choose although groups of this size are all noise."""
+    from discreet.sql.inspect.warnings import COUNTED
+
     shown = selects(plan)
     groups = max((release.cells for release in plan.releases), default=0)
     if shown is None:

@@ -11,25 +11,26 @@ import math
 import re
 from collections.abc import Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.engines.schema import Type
 from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors, single
 from discreet.planning.ranges.families import EACH
-from discreet.planning.ranges.pieces import Pieces
 from discreet.rational import show, small
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
-from discreet.sql.inspect.diagram import Fact, Json
 from discreet.sql.measures.measure import Measure
 from discreet.sql.plan.people.wording import told_of_people
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.workloads.estimated import Estimated
 from discreet.sql.plan.workloads.linear import Linear
 from discreet.sql.plan.workloads.pieced import Pieced
-from discreet.sql.plan.workloads.places import base_of
 from discreet.sql.plan.workloads.series_law import SeriesLaw
+
+if TYPE_CHECKING:
+    from discreet.sql.inspect.diagram import Fact, Json
 
 SHOWN_VALUES = 6
 """How many keys are written out before the rest is only counted."""
@@ -193,6 +194,8 @@ def _gaussian(plan: QueryPlan) -> list[str]:
 
 def facts_of(plan: QueryPlan) -> list[Fact]:
     """The same as facts of the plan."""
+    from discreet.sql.inspect.diagram import Fact
+
     return [
         Fact("together", f"{_measured(workload)}\n{_saved(plan, workload)}", _data(plan, workload), many=True)
         for workload in plan.workloads
@@ -234,6 +237,8 @@ def errors_of(series: SeriesLaw, release: PlannedRelease) -> list[tuple[str, flo
 
 def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, float]]:
     """Of each table of pieces its rows, and the standard deviation of its noise in rows: measured so, and apart."""
+    from discreet.sql.plan.workloads.places import base_of
+
     tables = _tables(plan, workload)
     wheres = [base_of(one.parts[0].rows.relation)[1] for one in tables]
     out = []
@@ -254,6 +259,8 @@ def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, 
 
 def _measured(workload: Workload) -> str:
     if workload.pieces is not None:
+        from discreet.planning.ranges.pieces import Pieces
+
         parted = workload.pieces
         domain = workload.finest.keys[len(workload.marginals[0][1].keys) - 1 :]
         along = ", ".join(words(_cut(key.expression)) for key in domain)

@@ -19,10 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
-from discreet.mechanisms.numeric.laplace import float_half_width
 from discreet.sql.intervals.noise_widths import deviation, half_widths, single
 from discreet.sql.intervals.percentiles import percentiles
-from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.measures.all_rows import AllRows, noise_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -218,6 +216,8 @@ def drawn_again(
     if isinstance(measured, Ranks):
         return [measured.again(quantity, entries, draws) for quantity in quantities]
     if isinstance(measured, QuantileTree):
+        from discreet.sql.intervals.simulated_quantiles import quantiles_again
+
         return quantiles_again(measured, quantities, entries, float(release.scale(measure)), draws)
     out = [np.empty((draws, len(entries))) for _ in quantities]
     block = max(1, MOST_NUMBERS // (draws * measured.entries))
@@ -253,6 +253,8 @@ def direct(
     if aggregate.quantity == "avg" and measure.degree == 1:
         assert measure.grid is not None
         if isinstance(measure, AllRows):
+            from discreet.mechanisms.numeric.laplace import float_half_width
+
             return measure.mean_interval(entries, float_half_width(scale, 1 - confidence))
         law = None if release.law is None or release.law.plain else release.law
         if law is not None or release.gaussian(aggregate.measure) is not None:

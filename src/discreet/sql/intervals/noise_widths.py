@@ -17,8 +17,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
-from discreet.mechanisms.numeric.discrete_gaussian import half_width_of
-from discreet.mechanisms.numeric.laplace import float_half_width
 from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:
@@ -29,8 +27,12 @@ if TYPE_CHECKING:
 
 def single(release: PlannedRelease, measure: int, confidence: float) -> int:
     """The half-width of the noise of one integer of a measure, decided for its own law."""
+    from discreet.mechanisms.numeric.laplace import float_half_width
+
     parameter = release.gaussian(measure)
     if parameter is not None:
+        from discreet.mechanisms.numeric.discrete_gaussian import half_width_of
+
         return half_width_of(float(parameter), 1 - confidence)
     return float_half_width(float(release.scale(measure)), 1 - confidence)
 

@@ -17,7 +17,6 @@ from discreet.sql.algebra.relation import scans
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
-from discreet.sql.lower.people.by_class import all_queries
 from discreet.sql.lower.uses import near_leaves_of
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
@@ -70,6 +69,8 @@ def _queries(plan: QueryPlan, engine: Engine) -> Iterator[Compiled]:
         if release.discovery is not None:
             yield compile_discovery(release, engine.dialect, SALT)
         if known.cells and known.people is not None:
+            from discreet.sql.lower.people.by_class import all_queries
+
             yield from (Compiled(*query) for query in all_queries(known, known.people, engine.dialect, SALT))
         elif known.cells:
             for number in range(len(known.parts)):

@@ -19,7 +19,6 @@ from discreet.sql.algebra.released import filled
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
-from discreet.sql.lower.discovery import discover
 from discreet.sql.lower.group_numbers import word_name, words
 from discreet.sql.lower.uses import near_leaves_of, noise_count, use_of
 from discreet.sql.measures.all_rows import AllRows
@@ -343,6 +342,8 @@ def run_release(
     """
     known, units = None, np.empty(0, np.int64)
     if release.discovery is not None:
+        from discreet.sql.lower.discovery import discover
+
         known = release.discovery.measure
         release, units = discover(release, engine, salt, draw, given)
         for index in range(len(release.measures)):

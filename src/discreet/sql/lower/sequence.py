@@ -16,7 +16,6 @@ from discreet.release.draw import REPORT, Draw
 from discreet.release.noisy_schema import is_table
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.released import ReleasedTable, reads_released, released_tables
-from discreet.sql.lower.people.by_class import noisy_by_class
 from discreet.sql.lower.run import NoisyIntegers, run_release
 from discreet.sql.lower.workloads import run_workload
 from discreet.sql.plan.plan import Aggregate, PlannedRelease, QueryPlan
@@ -73,6 +72,8 @@ def run_all(
     for release in (release for release in plan.releases if release.estimated is None):
         given = {name: content(table, noisy, public) for name, table in given_to(release).items()}
         if release.people is not None:
+            from discreet.sql.lower.people.by_class import noisy_by_class
+
             noisy.append(noisy_by_class(release, release.people, engine, salt, draw, given))
         else:
             noisy.append(run_release(release, engine, salt, draw, given))

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
@@ -24,6 +23,7 @@ from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
+    from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
     from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 
 
@@ -76,6 +76,8 @@ def _worked_out(release: PlannedRelease) -> dict[str, Use]:
         if isinstance(measured, Ranks):
             noise = ranks(release, index, measured)
         elif parameter is not None:
+            from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
+
             noise = GaussianVector(parameter, release.square(measured))
         else:
             noise = LaplaceVector(release.scale(index), release.sensitivity(measured))

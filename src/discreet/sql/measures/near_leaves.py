@@ -12,11 +12,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.sql.expressions.dialect import Dialect, divided, typed
 from discreet.sql.measures.ranks import Ranks
+
+if TYPE_CHECKING:
+    from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 
 CELLS: Final = 1 << 12
 """At most so many cells."""

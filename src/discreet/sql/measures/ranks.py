@@ -18,17 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.mechanisms.ranks.leaf_measure import MOST_LEAVES, LeafMeasure
-from discreet.mechanisms.ranks.quantile import share
-from discreet.mechanisms.ranks.quantile_order import deviations
-from discreet.mechanisms.ranks.quantiles_with_ends import (
-    EACH,
-    ERROR,
-    LEVEL,
-    QuantilesWithEnds,
-    farther,
-    stretch,
-)
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.measure import Grid
@@ -39,6 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.accounting.events import Neighbours
+    from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -78,6 +68,8 @@ class Ranks(LeafCounts):
     @property
     def each(self) -> int:
         """The number of integers of a quantile."""
+        from discreet.mechanisms.ranks.quantiles_with_ends import EACH
+
         return EACH if self.ends else 1
 
     @property
@@ -93,6 +85,9 @@ class Ranks(LeafCounts):
         self, epsilon: Fraction, rows: int, neighbours: Neighbours, groups: int
     ) -> QuantilesWithEnds:
         """The mechanism that chooses the leaves."""
+        from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+        from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+
         measure = LeafMeasure.over(self.grid.levels, Fraction(self.grid.lo), self.grid.step)
         return QuantilesWithEnds(epsilon, self.quantiles, measure, rows, neighbours, groups, self.ends)
 
@@ -121,6 +116,9 @@ class Ranks(LeafCounts):
             rows: of the group.
             scale: rows of a unit over epsilon.
         """
+        from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
+        from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+
         made = QuantilesWithEnds(
             Fraction(1) / max(Fraction(scale), TINY),
             self.quantiles,
@@ -141,6 +139,8 @@ class Ranks(LeafCounts):
 
     def relative_variance(self, quantity: str) -> float:
         """The variance of the rank at sensitivity over epsilon 1, in rows squared, four times as for a tree."""
+        from discreet.mechanisms.ranks.quantile import share
+
         return 4 * rank_variances(self.quantiles, self.ends)[share(quantile_of(quantity))]
 
     def estimate(self, quantity: str, noisy: Floats) -> Floats:
@@ -166,6 +166,8 @@ class Ranks(LeafCounts):
             noisy: float64 array (n, entries).
             confidence: strictly between 0 and 1.
         """
+        from discreet.mechanisms.ranks.quantiles_with_ends import stretch
+
         value, low, high = self._ends(quantity, noisy)
         times = stretch(confidence) if self.ends else 1.0
         return self._stretched(value, low, times, 0), self._stretched(value, high, times, 1)
@@ -178,6 +180,8 @@ class Ranks(LeafCounts):
         Returns:
             float64 array (draws, n).
         """
+        from discreet.mechanisms.ranks.quantiles_with_ends import LEVEL, farther
+
         rng = np.random.default_rng()
         value, low, high = self._ends(quantity, noisy)
         if not self.ends:  # anywhere: as far as the bounds
@@ -190,6 +194,8 @@ class Ranks(LeafCounts):
         return np.asarray(np.clip(place, self.grid.lo, self.grid.hi))
 
     def _place(self, quantity: str) -> int:
+        from discreet.mechanisms.ranks.quantile import share
+
         return self.each * self.quantiles.index(share(quantile_of(quantity)))
 
     def _ends(self, quantity: str, noisy: Floats) -> tuple[Floats, Floats, Floats]:
@@ -225,6 +231,9 @@ class Ranks(LeafCounts):
 
 def rank_variances(quantiles: Sequence[Fraction], ends: bool) -> dict[Fraction, float]:
     """The variance of the rank of each of some quantiles where values lie densely, at sensitivity over epsilon 1."""
+    from discreet.mechanisms.ranks.quantile_order import deviations
+    from discreet.mechanisms.ranks.quantiles_with_ends import ERROR
+
     times = ERROR if ends else 1.0
     return {q: (times * off) ** 2 for q, off in deviations(tuple(quantiles), ends).items()}
 
@@ -233,4 +242,6 @@ def ranks_for(
     argument: Expression, quantiles: Sequence[Fraction], part: int = 0, *, ends: bool = True
 ) -> Ranks:
     """The measure of some quantiles of a bounded numeric expression, with intervals or without."""
+    from discreet.mechanisms.ranks.leaf_measure import MOST_LEAVES
+
     return Ranks(argument, tuple(quantiles), leaf_grid(argument, MOST_LEAVES), part, ends)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import effective, half_width
-from discreet.mechanisms.numeric.laplace import float_half_width
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -72,6 +71,8 @@ class Recalled:
         scales, counts = self.law(measure)
         if len(used) == 1 and counts.tolist() == [1.0]:
             # One discrete Laplace variable, as in a release by itself.
+            from discreet.mechanisms.numeric.laplace import float_half_width
+
             return float(used[0]) * float_half_width(float(scales[0]), 1 - confidence)
         each = np.abs(np.outer(weights, scales)).reshape(-1)
         return half_width(each, confidence, np.tile(counts.astype(np.int64), len(weights)))

@@ -12,13 +12,10 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of, read_off, sizes_of
 from discreet.sql.measures.measure import Measure, grid_of
 from discreet.sql.measures.moments import JointMoments
-from discreet.sql.measures.quantile_tree import tree_for
-from discreet.sql.measures.ranks import ranks_for
 from discreet.sql.plan.alternatives import sets_of
 from discreet.sql.plan.canonical_aggregates import canonical_aggregates
 from discreet.sql.plan.measure_choice import MeasureChoice
 from discreet.sql.plan.plan import Aggregate, AnyMeasure
-from discreet.sql.plan.quantile_choice import quantile_choice
 
 MeasureKey: TypeAlias = tuple[str, Expression | None, Expression | None]
 """Aggregates of one key are answered by one measure: which integers are counted, and of which arguments."""
@@ -105,6 +102,8 @@ def _choice(key: MeasureKey, wanted: set[str], intervals: bool) -> MeasureChoice
         p, q = (max(PAIR_DEGREES[quantity][axis] for quantity in wanted) for axis in (0, 1))
         return MeasureChoice(p, argument, False, counts, other, q)
     if counts == "tree":
+        from discreet.sql.plan.quantile_choice import quantile_choice
+
         assert argument is not None
         return quantile_choice(argument, wanted, intervals)
     if counts != "rows":
@@ -138,9 +137,13 @@ def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int
         QueryRefused: there are too many groups for quantiles.
     """
     if choice.counts == "ranks":
+        from discreet.sql.measures.ranks import ranks_for
+
         assert choice.argument is not None
         return ranks_for(choice.argument, choice.quantiles, part, ends=choice.ends)
     if choice.counts == "tree":
+        from discreet.sql.measures.quantile_tree import tree_for
+
         assert choice.argument is not None
         return tree_for(choice.argument, cells, part)
     if choice.counts == "pairs":

@@ -9,7 +9,6 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from discreet.engines.duckdb.sources.csv import attach_csv
 from discreet.engines.duckdb.sources.databases import attach_database
 from discreet.engines.duckdb.sources.frames import attach_frame
 from discreet.engines.duckdb.sources.origin import NO_TYPES, Origin
@@ -40,6 +39,8 @@ def attach(
         SourceError: the source cannot be opened or is of no kind that is known.
     """
     if isinstance(source, str | os.PathLike):
+        from discreet.engines.duckdb.sources.csv import attach_csv
+
         kind, path, inner = read_url(os.fspath(source))
         if kind == "duckdb":
             return attach_database(connection, path, inner or table, table)

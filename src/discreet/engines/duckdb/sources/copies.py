@@ -8,7 +8,6 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from discreet.engines.duckdb.sources.mended import mended
 from discreet.engines.duckdb.sources.parquet import parquet_relation
 from discreet.engines.schema import TableSchema
 
@@ -41,6 +40,8 @@ class Copies:
             version: of the files.
             schema: which the copies must have as well.
         """
+        from discreet.engines.duckdb.sources.mended import mended
+
         if not self._folder or self._tried.get(table) == version:
             return False
         self._tried[table] = version

@@ -10,11 +10,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.analyze.from_clause import FromClause, prefixed, single
-from discreet.sql.analyze.joins.asof import join_asof
-from discreet.sql.analyze.joins.chain import Chain
 from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
-from discreet.sql.analyze.joins.outer_joins import keeping
-from discreet.sql.analyze.joins.released import join_released
 from discreet.sql.analyze.joins.unnest import join_items, of_rows
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scope, Scopes, left_in_place
 from discreet.sql.syntax.join_groups import TIED, in_parentheses
@@ -168,6 +164,9 @@ class Sources:
 
     def _joined(self, from_clause: FromClause, order: list[int], clauses: Sequence[Clause]) -> FromClause:
         """Join further sources to a FROM clause."""
+        from discreet.sql.analyze.joins.chain import Chain
+        from discreet.sql.analyze.joins.outer_joins import keeping
+
         waiting, stuck = list(order), {-1}
         chain = Chain(self.names, [self._columns(index) for index in range(len(self.names))], self.conditions)
         while waiting:
@@ -221,9 +220,13 @@ class Sources:
             return join_items(from_clause, name, node, number, clause, self.around.refuse)
         released = self.around.given(scope, self.env, exp.to_table(name))
         if released is not None:
+            from discreet.sql.analyze.joins.released import join_released
+
             return join_released(from_clause, name, released, clause, self.conditions)
         data = self.around.evaluate(scope, self.env)
         number = next(self.around.public_numbers)
         if clause.asof:
+            from discreet.sql.analyze.joins.asof import join_asof
+
             return join_asof(from_clause, name, data, number, clause, self.around.refuse)
         return join_public(from_clause, name, data, number, clause, self.conditions)

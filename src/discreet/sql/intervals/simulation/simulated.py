@@ -22,7 +22,6 @@ from discreet.sql.intervals.percentiles import percentile_sql as one_percentile_
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.intervals.simulation import repeated
 from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Outputs
-from discreet.sql.intervals.simulation.rewrite import Rewritten, rewrite
 from discreet.sql.lower.run import LARGEST, NoisyIntegers
 from discreet.sql.lower.workloads import noise_again
 from discreet.sql.plan.plan import QueryPlan
@@ -31,6 +30,8 @@ from discreet.sql.syntax.once import once
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from discreet.sql.intervals.simulation.rewrite import Rewritten
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -102,6 +103,8 @@ def simulated_intervals(
     Returns:
         Low and high ends by column, and the columns that have none.
     """
+    from discreet.sql.intervals.simulation.rewrite import rewrite
+
     asked = [name for name in names if is_number(values, name)]
     if not plan.releases or not asked:
         return {}, ()

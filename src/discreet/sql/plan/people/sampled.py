@@ -18,7 +18,6 @@ import math
 from dataclasses import replace
 from fractions import Fraction
 
-from discreet.accounting.personal import keep_probability
 from discreet.sql.dialects import named
 from discreet.sql.plan.people.by_class import ByClass
 from discreet.sql.plan.plan import PlannedRelease
@@ -31,6 +30,8 @@ UNIT_KINDS = frozenset({"INTEGER", "TEXT"})
 
 def keeps(people: ByClass, share: Fraction) -> dict[str, Fraction]:
     """By class, the probability to keep a person in a release with epsilon `share`; rounded down to 128 bits."""
+    from discreet.accounting.personal import keep_probability
+
     classes = people.classes
     return {
         name: Fraction(math.floor(keep_probability(own * share, share) * 16**DIGITS), 16**DIGITS)

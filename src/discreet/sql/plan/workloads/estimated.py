@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import effective, half_width
-from discreet.planning.marginal_shares import Strategy
 from discreet.planning.marginals import Keys, cells
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from discreet.planning.marginal_shares import Strategy
 
     Floats = NDArray[np.float64]
     Array = TypeVar("Array", NDArray[np.float64], NDArray[np.int64])

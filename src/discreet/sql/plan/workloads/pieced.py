@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet.planning.ranges.lengths import Lengths
-from discreet.planning.ranges.pieces import Pieces
 from discreet.planning.saturating import saturated
 from discreet.sql.plan.workloads.linear import Linear
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from discreet.planning.ranges.lengths import Lengths
+    from discreet.planning.ranges.pieces import Pieces
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]

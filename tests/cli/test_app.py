@@ -1,0 +1,34 @@
+"""The commands that the help lists are those that there are, and each line is that of the command itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import discreet.cli
+from discreet.cli import app
+from discreet.cli.commands import COMMANDS
+
+CLI = Path(discreet.cli.__file__).parent
+
+
+def stale(lines: dict[str, tuple[str, str]]) -> list[str]:
+    """The commands whose own help begins with another sentence."""
+    return [
+        name
+        for name, (_, line) in lines.items()
+        if not " ".join(app.command(name).help.split()).startswith(line) or not line.endswith(".")
+    ]
+
+
+def test_each_line_of_the_help_is_that_of_the_command() -> None:
+    assert stale(COMMANDS) == []
+
+
+def test_a_line_that_the_command_no_longer_says_is_found() -> None:
+    assert stale({"demo": (COMMANDS["demo"][0], "Show the truth.")}) == ["demo"]
+
+
+def test_every_file_of_a_command_is_listed() -> None:
+    folder = CLI / "commands"
+    files = {".".join(path.relative_to(CLI).with_suffix("").parts) for path in folder.rglob("[a-z]*.py")}
+    assert files == {module for module, _ in COMMANDS.values()} - {"audit"}
