@@ -39,6 +39,7 @@ from discreet.sql.lower.run import EVERY, LARGEST, GroupSelection, NoisyIntegers
 from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
+from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import TWINS
 
 if TYPE_CHECKING:
@@ -105,9 +106,7 @@ def _finish(
     rest = [name for name in values.column_names if name not in intervals and name not in keys]
     ends: dict[str, Interval] = {}
     if cells is not None:
-        ends = _monotone_intervals(plan, noisy[0], values, cells, rest, level.confidence)
-        others = [name for name in rest if name not in ends]
-        ends |= _ratio_intervals(plan, noisy[0], values, cells, others, level.confidence)
+        ends = _own_intervals(plan, noisy[0], values, cells, rest, level.confidence) if rest else {}
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
@@ -150,7 +149,13 @@ def _answered(
 def _all_direct(plan: QueryPlan, post: exp.Query) -> bool:
     """Whether the answer is all groups, with unchanged keys and aggregates: then its rows need no identity."""
     own = {*key_columns(plan), *aggregate_columns(plan)}
-    return picks_all(post) and all(item.alias_or_name in own for item in post.selects)
+    return picks_all(post) and all(name in own for name in _names(post))
+
+
+@once
+def _names(post: exp.Query) -> tuple[str, ...]:
+    """The columns of the answer, in order."""
+    return tuple(item.alias_or_name for item in post.selects)
 
 
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
@@ -309,6 +314,20 @@ def direct_ends(
     return low, high
 
 
+def _own_intervals(
+    plan: QueryPlan,
+    noisy: NoisyIntegers,
+    values: pa.Table,
+    cells: GroupSelection,
+    names: list[str],
+    confidence: float,
+) -> dict[str, Interval]:
+    """Intervals of the columns that are monotone in one aggregate of their group, or ratios of several."""
+    ends = _monotone_intervals(plan, noisy, values, cells, names, confidence)
+    others = [name for name in names if name not in ends]
+    return ends | _ratio_intervals(plan, noisy, values, cells, others, confidence)
+
+
 def _monotone_intervals(
     plan: QueryPlan,
     noisy: NoisyIntegers,
@@ -362,7 +381,7 @@ def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | Non
         QueryRefused: DuckDB cannot run the statement.
     """
     post, has_cell = shared_with_cell(plan)
-    if has_cell and picks_all(post) and _distinct([item.alias_or_name for item in post.selects]):
+    if has_cell and picks_all(post) and _distinct(_names(post)):
         return None  # DuckDB has nothing to do then
     return schema_of(plan, public)
 
@@ -393,5 +412,5 @@ def schema_of(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema:
     return result.schema
 
 
-def _distinct(names: list[str]) -> bool:
+def _distinct(names: Sequence[str]) -> bool:
     return len(set(map(str.lower, names))) == len(names)
