@@ -278,7 +278,9 @@ def _results(
     """The integers of a part from the engine, for one slice of the units after the other."""
     slices = slices_of(release, number, engine)
     for index in range(slices):
-        compiled = compile_part(release, number, engine.dialect, salt, portable, Units(index, slices), near)
+        compiled = compile_part(
+            release, number, engine.dialect, salt, portable, Units(index, slices), near, not portable
+        )
         tables = filled(compiled.tables, release.parts[number].rows.relation, given)
         yield engine.integers(compiled.sql, tables)
 
