@@ -342,7 +342,7 @@ def _renamed(joined: Joined) -> pa.Table:
 def never_met(column: Column) -> bool:
     """Whether conditions left a column no value."""
     lo, hi = column.span.lo, column.span.hi
-    return column.span.domain == () or lo is not None and hi is not None and lo > hi
+    return column.span.domain == () or (lo is not None and hi is not None and lo > hi)
 
 
 def _plain_moment(expression: Expression) -> Column | None:

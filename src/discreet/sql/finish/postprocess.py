@@ -26,8 +26,10 @@ from discreet.sql.intervals.ratio import ratio_intervals
 from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
+    all_direct,
     chosen,
     key_columns,
+    names_of,
     picked_columns,
     picks_all,
     shared_with_cell,
@@ -39,7 +41,6 @@ from discreet.sql.lower.run import EVERY, LARGEST, GroupSelection, NoisyIntegers
 from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
-from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import TWINS
 
 if TYPE_CHECKING:
@@ -105,8 +106,10 @@ def _finish(
     keys = key_columns(plan) if cells is not None else set()
     rest = [name for name in values.column_names if name not in intervals and name not in keys]
     ends: dict[str, Interval] = {}
-    if cells is not None:
-        ends = _own_intervals(plan, noisy[0], values, cells, rest, level.confidence) if rest else {}
+    if cells is not None and rest:
+        ends = _monotone_intervals(plan, noisy[0], values, cells, rest, level.confidence)
+        others = [name for name in rest if name not in ends]
+        ends |= _ratio_intervals(plan, noisy[0], values, cells, others, level.confidence)
         rest = [name for name in rest if name not in ends]
     if cells is not None and rest:
         rows = _numbered(found, len(values) if isinstance(cells, slice) else cells, noisy[0].first)
@@ -130,7 +133,7 @@ def _answered(
     """The statement whose rows have an identity, the answer, that identity, and the group of each row if it is one."""
     post, has_cell = shared_with_cell(plan)
     picked = picked_columns(post) if has_cell else None
-    found = None if picked is not None and _all_direct(plan, post) else identified_in(plan, read)
+    found = None if picked is not None and all_direct(plan, post) else identified_in(plan, read)
     if picked is not None:
         cells = chosen(post, noisy[0])
         return found, picked_table(picked, noisy[0], cells), None, cells
@@ -144,18 +147,6 @@ def _answered(
         return found, values, None if found is None else rows, None
     numbers_ = arrow.numbers(values.column(CELL)) - noisy[0].first
     return found, values.drop_columns([CELL]), None if found is None else rows, numbers_
-
-
-def _all_direct(plan: QueryPlan, post: exp.Query) -> bool:
-    """Whether the answer is all groups, with unchanged keys and aggregates: then its rows need no identity."""
-    own = {*key_columns(plan), *aggregate_columns(plan)}
-    return picks_all(post) and all(name in own for name in _names(post))
-
-
-@once
-def _names(post: exp.Query) -> tuple[str, ...]:
-    """The columns of the answer, in order."""
-    return tuple(item.alias_or_name for item in post.selects)
 
 
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
@@ -314,20 +305,6 @@ def direct_ends(
     return low, high
 
 
-def _own_intervals(
-    plan: QueryPlan,
-    noisy: NoisyIntegers,
-    values: pa.Table,
-    cells: GroupSelection,
-    names: list[str],
-    confidence: float,
-) -> dict[str, Interval]:
-    """Intervals of the columns that are monotone in one aggregate of their group, or ratios of several."""
-    ends = _monotone_intervals(plan, noisy, values, cells, names, confidence)
-    others = [name for name in names if name not in ends]
-    return ends | _ratio_intervals(plan, noisy, values, cells, others, confidence)
-
-
 def _monotone_intervals(
     plan: QueryPlan,
     noisy: NoisyIntegers,
@@ -381,7 +358,7 @@ def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | Non
         QueryRefused: DuckDB cannot run the statement.
     """
     post, has_cell = shared_with_cell(plan)
-    if has_cell and picks_all(post) and _distinct(_names(post)):
+    if has_cell and picks_all(post) and _distinct(names_of(post)):
         return None  # DuckDB has nothing to do then
     return schema_of(plan, public)
 

@@ -129,7 +129,9 @@ def _compile_part(
     names = [name for name, _ in items]
     if part.rows.per_unit:
         rows, names = with_numbers(release, rows, names, numbered, dialect, short)
-        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered, dialect, short)])
+        keep = " AND ".join(
+            [f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered, dialect, short)]
+        )
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind

@@ -8,6 +8,7 @@ statement, and the outcome is used where they are the same. In all other cases t
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -275,17 +276,14 @@ class Analyses(Generic[Reading]):
         return variant.made(filling)
 
 
-def _untouched(
-    relation: Relation, keys: Sequence[Expression], filling: Filling
-) -> Callable[[Filling], bool]:
+def _untouched(relation: Relation, keys: Sequence[Expression], filling: Filling) -> Callable[[Filling], bool]:
     """Whether the groups with other literals are sure to be those with these; of some groups nobody knows."""
-    try:
+    # Where a literal was expected, a blank may raise anything.
+    with contextlib.suppress(ValueNeededError, Exception):
         found = untouched_groups(relation, keys)
         (fill,) = mould_of([found.conditions]) if found is not None else [None]
         if found is not None and fill is not None and found.hold(fill(filling)):
             return lambda other: found.hold(fill(other))
-    except (ValueNeededError, Exception):  # where a literal was expected, a blank may raise anything
-        pass
     return lambda _: False
 
 
