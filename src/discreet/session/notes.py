@@ -46,7 +46,7 @@ def notes_of(
         return _notes_of(plan, without, unit_factor, texts)
     return for_all_literals(
         plan.releases[0],
-        ("notes", without, unit_factor, texts),
+        f"notes {unit_factor} {without!r} {sorted(texts)!r}",
         lambda release: _notes_of(plan.with_releases([release]), without, unit_factor, texts),
     )
 

@@ -60,9 +60,7 @@ def unfilled(release: PlannedRelease) -> PlannedRelease:
     return release if draft is None else draft.blank
 
 
-def for_all_literals(
-    release: PlannedRelease, name: str | tuple[object, ...], make: Callable[[PlannedRelease], T]
-) -> T:
+def for_all_literals(release: PlannedRelease, name: str, make: Callable[[PlannedRelease], T]) -> T:
     """A thing that is made of a release: once for all literals where it depends on none.
 
     Args:
