@@ -9,6 +9,7 @@ from tests import inside
 from tests.sql.fuzz import bench
 from tests.sql.plan.drafts.test_alike import planned
 
+from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.plan import reading
 from discreet.sql.plan.drafts import alike
 from discreet.sql.plan.drafts.untouched_groups import UntouchedGroups
@@ -27,7 +28,7 @@ TOUCHED = (
 def worked_out(text: str, patch: pytest.MonkeyPatch, literals: tuple[str, ...]) -> int:
     """How often groups are worked out for some literals, of which the first ones show the shape; plans are compared."""
     catalog, known, calls = inside.catalog_of(bench.bench().session), reading.Readings(), 0
-    real = alike.public_groups
+    real = public_groups
 
     def counted(*given: Any) -> Any:
         nonlocal calls
