@@ -393,6 +393,7 @@ def _posting_row(number: int, position: int, line: Posting) -> Row:
     return (line.account, number, position, *losses, line.rule, str(line.squares), line.count)
 
 
+@lru_cache(KNOWN)
 def key_of(text: str) -> str:
     """The key under which a question is found."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -15,6 +15,7 @@ from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import ranks, uses_of
 from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.drafts.draft import for_all_literals
 from discreet.sql.plan.people.wording import guarantee_of_people, notes_of_people
 from discreet.sql.plan.plan import QueryPlan
 
@@ -41,6 +42,18 @@ def notes_of(
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
         texts: the names, in lower case, of the tables whose columns have the types that the policy declares.
     """
+    if len(plan.releases) != 1 or plan.workloads or plan.cut_off or plan.shaping:
+        return _notes_of(plan, without, unit_factor, texts)
+    return for_all_literals(
+        plan.releases[0],
+        f"notes {unit_factor} {without!r} {sorted(texts)!r}",
+        lambda release: _notes_of(plan.with_releases([release]), without, unit_factor, texts),
+    )
+
+
+def _notes_of(
+    plan: QueryPlan, without: tuple[str, ...], unit_factor: int, texts: Set[str]
+) -> tuple[str, ...]:
     if not plan.releases:
         return ("nothing private was read",)
     change = "adding or removing" if unit_factor == 1 else "replacing"

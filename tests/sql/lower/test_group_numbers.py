@@ -13,6 +13,7 @@ from tests.sql.test_sensitivity_written import broken
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import group_numbers
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.run import exact_integers
@@ -93,6 +94,38 @@ def test_a_list_with_a_key_twice_breaks_no_bound_of_units(monkeypatch: pytest.Mo
         return f"{of}k{axis[0]} IS NOT NULL"
 
     monkeypatch.setattr(group_numbers, "alike_in", in_every_group)
+    monkeypatch.setattr(compiling, "short_axes", lambda *_: ())  # which are not joined
     sql = "SELECT c, COUNT(*) AS n, SUM(a) AS x FROM t GROUP BY c"
     assert broken(sql, True, 40) == []
     assert broken(sql, False, 40) != []
+
+
+@pytest.mark.parametrize("name", ["a text", "two lists", "NULL is listed", "a range alone"])
+def test_few_texts_are_numbered_by_case_and_keep_the_same_rows(name: str) -> None:
+    keys, _, _ = KEYS[name]
+    release = planned(question(keys), 1)
+    plain, quick = (compile_part(release, 0, "duckdb", 5, quick=way) for way in (False, True))
+    assert (plain.sql != quick.sql) == ("CASE d.k" in quick.sql) == (len(quick.tables) < len(plain.tables))
+    assert ("CASE d.k" in quick.sql) == (name in ("a text", "two lists"))
+    with duckdb.connect() as connection:
+        connection.register("t", TABLE)
+        for table, content in plain.tables.items():
+            connection.register(table, content)
+        # The place of a key is the number of its group: another place is found.
+        wrong = quick.sql.replace("THEN 2", "THEN 1")
+        one, other, moved = (
+            sorted(connection.execute(sql).fetchall()) for sql in (plain.sql, quick.sql, wrong)
+        )
+    assert one == other
+    assert (one != moved) == ("CASE d.k" in quick.sql)
+
+
+def test_quotes_in_a_key_stay_in_it() -> None:
+    odd = ["it's", "", "a;b", "\\", "é"]
+    table = pa.table({"u": list(range(10)), "c": odd * 2})
+    with dp.protect({"t": table}, privacy_unit="u", max_rows=2, budget=9, keys={"c": odd}) as session:
+        (release,) = inside.plan_of(
+            session, "SELECT c, COUNT(*) AS n FROM t GROUP BY c", Fraction(1)
+        ).releases
+    found = exact_integers(release, DuckDBEngine.open({"t": table}), 5)
+    assert found.tolist() == [[2]] * 5

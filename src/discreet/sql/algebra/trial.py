@@ -60,7 +60,7 @@ class Trial:
         own = {name: leaf for name, leaf in found.items() if self._prefix(name) not in self._joined}
         self._columns, rest = narrowed(conditions, own)
         self._narrowed = {name for name, column in self._columns.items() if column != own[name]}
-        self.empty = any(column.span.domain == () or _crossed(column) for column in self._columns.values())
+        self.empty = any(map(never_met, self._columns.values()))
         self._keys = [rebuilt(key, self._columns) for key in traced]
         self._given = [rebuilt(condition, self._columns) for condition in rest]
         self._moments = {
@@ -339,9 +339,10 @@ def _renamed(joined: Joined) -> pa.Table:
     return data.rename_columns([f"{joined.prefix}{name}" for name in data.column_names])
 
 
-def _crossed(column: Column) -> bool:
+def never_met(column: Column) -> bool:
+    """Whether conditions left a column no value."""
     lo, hi = column.span.lo, column.span.hi
-    return lo is not None and hi is not None and lo > hi
+    return column.span.domain == () or (lo is not None and hi is not None and lo > hi)
 
 
 def _plain_moment(expression: Expression) -> Column | None:

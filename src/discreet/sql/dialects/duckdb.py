@@ -10,6 +10,8 @@ from discreet.sql.expressions.dialect import NUMBER, Dialect, RowSelection
 
 MANY = 64
 """Up to so many rows of a unit, the least of them are kept in a heap for each unit; more are sorted."""
+FEW_KEYS = 8
+"""Up to so many texts are compared one by one: a join takes a third of the time of a query over few rows."""
 TIMES = "__times"
 """A column: how many rows of a unit are alike."""
 
@@ -63,5 +65,6 @@ DUCKDB = Dialect(
     keyed_hash="sha256('{key}' || CAST({unit} AS VARCHAR))",
     computed_once="MATERIALIZED ",
     least=_least,
+    few_keys=FEW_KEYS,
 )
 """DuckDB 2."""

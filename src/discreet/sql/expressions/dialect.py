@@ -87,6 +87,7 @@ class Dialect:
         keyed_hash: SHA-256 of a {key} of a fixed length and the text of a {unit}, in lower-case hexadecimal digits that
             compare by code point; None where there is none.
         least: the rows of a unit with the least hashes, where there is a faster way than to rank them all, else None.
+        few_keys: up to so many texts of a key are numbered by CASE, where that is faster than a join with their list.
         between: whether a key {0} is one of the integers from {1} to {2}.
         slice: whether a unit is in a slice, by another hash than that of `hash`; None where units are not split.
         fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used.
@@ -124,6 +125,7 @@ class Dialect:
     numbers: tuple[str, str] = ("", "")
     keyed_hash: str | None = None
     least: Callable[[RowSelection], str | None] | None = None
+    few_keys: int = 0
     between: str = "{0} BETWEEN {1} AND {2}"
     slice: Callable[[int, str, int, int], str] | None = None
     fence: str = ""

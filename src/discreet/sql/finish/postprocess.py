@@ -26,8 +26,10 @@ from discreet.sql.intervals.ratio import ratio_intervals
 from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
+    all_direct,
     chosen,
     key_columns,
+    names_of,
     picked_columns,
     picks_all,
     shared_with_cell,
@@ -104,7 +106,7 @@ def _finish(
     keys = key_columns(plan) if cells is not None else set()
     rest = [name for name in values.column_names if name not in intervals and name not in keys]
     ends: dict[str, Interval] = {}
-    if cells is not None:
+    if cells is not None and rest:
         ends = _monotone_intervals(plan, noisy[0], values, cells, rest, level.confidence)
         others = [name for name in rest if name not in ends]
         ends |= _ratio_intervals(plan, noisy[0], values, cells, others, level.confidence)
@@ -131,7 +133,7 @@ def _answered(
     """The statement whose rows have an identity, the answer, that identity, and the group of each row if it is one."""
     post, has_cell = shared_with_cell(plan)
     picked = picked_columns(post) if has_cell else None
-    found = None if picked is not None and _all_direct(plan, post) else identified_in(plan, read)
+    found = None if picked is not None and all_direct(plan, post) else identified_in(plan, read)
     if picked is not None:
         cells = chosen(post, noisy[0])
         return found, picked_table(picked, noisy[0], cells), None, cells
@@ -145,12 +147,6 @@ def _answered(
         return found, values, None if found is None else rows, None
     numbers_ = arrow.numbers(values.column(CELL)) - noisy[0].first
     return found, values.drop_columns([CELL]), None if found is None else rows, numbers_
-
-
-def _all_direct(plan: QueryPlan, post: exp.Query) -> bool:
-    """Whether the answer is all groups, with unchanged keys and aggregates: then its rows need no identity."""
-    own = {*key_columns(plan), *aggregate_columns(plan)}
-    return picks_all(post) and all(item.alias_or_name in own for item in post.selects)
 
 
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
@@ -362,7 +358,7 @@ def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | Non
         QueryRefused: DuckDB cannot run the statement.
     """
     post, has_cell = shared_with_cell(plan)
-    if has_cell and picks_all(post) and _distinct([item.alias_or_name for item in post.selects]):
+    if has_cell and picks_all(post) and _distinct(names_of(post)):
         return None  # DuckDB has nothing to do then
     return schema_of(plan, public)
 
@@ -393,5 +389,5 @@ def schema_of(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema:
     return result.schema
 
 
-def _distinct(names: list[str]) -> bool:
+def _distinct(names: Sequence[str]) -> bool:
     return len(set(map(str.lower, names))) == len(names)

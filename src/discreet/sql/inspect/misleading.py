@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 def meanings_of(plan: QueryPlan) -> dict[str, str]:
     """The content of a column where its question says something else: MIN and MAX are quantiles here."""
-    out = {}
+    out: dict[str, str] = {}
+    if not any(one.quantity in EXTREME for release in plan.releases for one in release.aggregates):
+        return out
     direct = {item.alias_or_name for item in plan.post.selects if isinstance(item.unalias(), exp.Column)}
     shown = {item.alias_or_name for item in plan.post.selects}
     for name, (release, index) in noisy_names(plan).items():

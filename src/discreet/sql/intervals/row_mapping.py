@@ -159,6 +159,18 @@ def _aggregate_columns(post: exp.Query, noisy: str, aggregates: int) -> Mapping[
     }
 
 
+def all_direct(plan: QueryPlan, post: exp.Query) -> bool:
+    """Whether the answer is all groups, with unchanged keys and aggregates: then its rows need no identity."""
+    own = {*key_columns(plan), *aggregate_columns(plan)}
+    return picks_all(post) and all(name in own for name in names_of(post))
+
+
+@once
+def names_of(post: exp.Query) -> tuple[str, ...]:
+    """The columns of the answer of a statement, in order."""
+    return tuple(item.alias_or_name for item in post.selects)
+
+
 def table(picked: list[tuple[str, str]], noisy: NoisyIntegers, cells: GroupSelection) -> pa.Table:
     """The columns that a statement picks, in the groups that it shows."""
     import pyarrow as pa

@@ -23,7 +23,14 @@ from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
 from discreet.sql.lower.common_subexpressions import Steps, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
-from discreet.sql.lower.group_numbers import Axes, filters, numbered_axes, numbering, with_numbers
+from discreet.sql.lower.group_numbers import (
+    Axes,
+    filters,
+    numbered_axes,
+    numbering,
+    short_axes,
+    with_numbers,
+)
 from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.lower.texts.template import filled_in
 from discreet.sql.measures.group_sizes import with_sizes
@@ -65,6 +72,7 @@ def compile_part(
     portable: bool = False,
     units: Units = EVERY_UNIT,
     near: NearLeaves | None = None,
+    quick: bool = False,
 ) -> Compiled:
     """Write the aggregate query of one part of a release.
 
@@ -77,15 +85,16 @@ def compile_part(
         units: whose rows; one slice of several where the count `adds_up`.
         near: where leaves are counted each by itself; the others are counted in cells, whose `wide` leaves begin with
             the one that is named. For the ranks of one group and of all units.
+        quick: in the way that the engine runs fastest, with the same integers; identities know the other one.
     """
     part = release.parts[number]
     # A plan is written to be recognised, to be probed and to be run; the salt stands only where units are kept.
     known: dict[object, Compiled] = release.memo.setdefault("compiled", {})
-    key = (number, dialect, salt if part.rows.per_unit else None, portable, units, near)
+    key = (number, dialect, salt if part.rows.per_unit else None, portable, units, near, quick)
     if key not in known:
 
         def write(release: PlannedRelease) -> tuple[str, dict[str, pa.Table]]:
-            made = _compile_part(release, number, named(dialect), salt, portable, units, near)
+            made = _compile_part(release, number, named(dialect), salt, portable, units, near, quick)
             return made.sql, made.tables
 
         filled = None if release.cells > MOST_KEPT else filled_in(release, key, named(dialect), write)
@@ -105,20 +114,24 @@ def _compile_part(
     portable: bool,
     units: Units,
     near: NearLeaves | None,
+    quick: bool,
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
     steps = Steps(dialect)
     items = _items(part, measures, steps)
     numbered = numbered_axes(release) if part.rows.per_unit else ()
-    tables, numbers, joins, ranges = numbering(release, numbered)
+    short = short_axes(release, numbered, dialect) if quick else ()
+    tables, numbers, joins, ranges = numbering(release, numbered, short)
     tables.update(public_tables(part.rows.relation))
     used = [*part.keys, *(argument for m in measures for argument in m.arguments)]
     rows = _rows(part, used, items, steps)
     names = [name for name, _ in items]
     if part.rows.per_unit:
-        rows, names = with_numbers(release, rows, names, numbered, dialect)
-        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered, dialect)])
+        rows, names = with_numbers(release, rows, names, numbered, dialect, short)
+        keep = " AND ".join(
+            [f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered, dialect, short)]
+        )
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind

@@ -11,6 +11,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import Key, axes
 from discreet.sql.algebra.relation import UNIT
@@ -49,30 +50,58 @@ def numbered_axes(release: PlannedRelease) -> Axes:
     ]
 
 
+def short_axes(release: PlannedRelease, numbered: Axes, dialect: Dialect) -> Axes:
+    """Those of the lists of keys that are single texts, and so few that CASE gives their places faster than a join."""
+    keys = release.keys
+    return [
+        axis
+        for axis in numbered
+        if len(axis) == 1
+        and keys[axis[0]].expression.type is Type.TEXT
+        and 0 < len(keys[axis[0]].values) <= dialect.few_keys
+    ]
+
+
+def _place(key: str, values: Sequence[object], dialect: Dialect) -> str:
+    """The place of a key of a row in a short list; NULL where it is not in it."""
+    whens = " ".join(f"WHEN {dialect.text(str(value))} THEN {at}" for at, value in enumerate(values))
+    return f"CAST(CASE {key} {whens} END AS BIGINT)"
+
+
 def with_numbers(
-    release: PlannedRelease, rows: str, names: list[str], numbered: Axes, dialect: Dialect
+    release: PlannedRelease,
+    rows: str,
+    names: list[str],
+    numbered: Axes,
+    dialect: Dialect,
+    short: Axes = (),
 ) -> tuple[str, list[str]]:
     """Rows with the places of their keys in the lists of keys instead of these, and their columns.
 
-    Privacy: the lists are public, and a row whose key is in none is dropped. A list that held a key twice would double
-    rows before those of a unit are bounded, so the bound would stand.
+    Privacy: the lists are public, and a row whose key is in none is dropped: here, or, of a short list, by `filters`. A
+    list that held a key twice would double rows before those of a unit are bounded, so the bound would stand.
     """
     if not numbered:
         return rows, names
     places = {key_name(axis[0]): f"__keys_{axis[0]}.at" for axis in numbered}
+    for (number,) in short:
+        name = key_name(number)
+        places[name] = _place(f"d.{name}", release.keys[number].values, dialect)
     gone = {key_name(number) for axis in numbered for number in axis[1:]}
     left = [name for name in names if name not in gone]
     items = [f"{places[name]} AS {name}" if name in places else name for name in left]
     joins = [
-        f" JOIN __keys_{axis[0]} ON {alike_in(release, axis, 'd.', f'__keys_{axis[0]}')}" for axis in numbered
+        f" JOIN __keys_{axis[0]} ON {alike_in(release, axis, 'd.', f'__keys_{axis[0]}')}"
+        for axis in numbered
+        if axis not in short
     ]
     unit = quote(UNIT, dialect)
     return f"SELECT {', '.join([*items, unit])} FROM ({rows}) AS d{''.join(joins)}", left
 
 
-def filters(release: PlannedRelease, numbered: Axes, dialect: Dialect) -> list[str]:
+def filters(release: PlannedRelease, numbered: Axes, dialect: Dialect, short: Axes = ()) -> list[str]:
     """Which rows have public keys: the conditions that must hold before rows of a unit are bounded."""
-    out = []
+    out = [f"{key_name(number)} IS NOT NULL" for (number,) in short]
     for axis in axes(release.keys):
         run, name = release.keys[axis[0]].range(), f"__keys_{axis[0]}"
         if run is not None:
@@ -117,7 +146,7 @@ def word_name(index: int) -> str:
 
 
 def numbering(
-    release: PlannedRelease, numbered: Axes
+    release: PlannedRelease, numbered: Axes, short: Axes = ()
 ) -> tuple[dict[str, pa.Table], str, list[str], list[str]]:
     """How a group gets its number: key tables, the columns of numbers, joins, and conditions on groups.
 
@@ -131,6 +160,8 @@ def numbering(
         terms = _terms(release, numbered, run, tables, joins, ranges)
         number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
         items.append(f"{number} AS {word_name(index)}")
+    for axis in short:
+        del tables[f"__keys_{axis[0]}"]  # its values stand in the query
     return tables, ", ".join(items), joins, ranges
 
 

@@ -75,4 +75,4 @@ def _queries(plan: QueryPlan, engine: Engine) -> Iterator[Compiled]:
         elif known.cells:
             for number in range(len(known.parts)):
                 near = near_leaves_of(known, number)
-                yield compile_part(known, number, engine.dialect, SALT, near=near)
+                yield compile_part(known, number, engine.dialect, SALT, near=near, quick=True)

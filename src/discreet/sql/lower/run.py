@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
@@ -102,7 +102,20 @@ class NoisyIntegers:
         return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.quantity)
 
     def values(self, aggregate: Aggregate, at: GroupSelection = EVERY) -> Floats:
-        """The estimate of an aggregate in some groups: float64 array (groups,)."""
+        """The estimate of an aggregate in some groups: float64 array (groups,), not to be changed."""
+        if not isinstance(at, slice) or at != EVERY or len(self.entries) > BLOCK:
+            return self._values(aggregate, at)
+        known = self._known.get(id(aggregate))
+        if known is None:
+            known = self._known[id(aggregate)] = aggregate, self._values(aggregate, at)
+        return known[1]
+
+    @cached_property
+    def _known(self) -> dict[int, tuple[Aggregate, Floats]]:
+        """Estimates in all groups, which are shown and have an interval, by the number of an aggregate held here."""
+        return {}
+
+    def _values(self, aggregate: Aggregate, at: GroupSelection) -> Floats:
         out = np.empty(len(self.entries[at, :0]))
         for part, here in blocks(at, len(self.entries)):
             out[part] = self._estimate(aggregate, here)
@@ -277,7 +290,9 @@ def _results(
     """The integers of a part from the engine, for one slice of the units after the other."""
     slices = slices_of(release, number, engine)
     for index in range(slices):
-        compiled = compile_part(release, number, engine.dialect, salt, portable, Units(index, slices), near)
+        compiled = compile_part(
+            release, number, engine.dialect, salt, portable, Units(index, slices), near, not portable
+        )
         tables = filled(compiled.tables, release.parts[number].rows.relation, given)
         yield engine.integers(compiled.sql, tables)
 

@@ -15,11 +15,10 @@ from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.near_leaves import NearLeaves, near_leaves
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.drafts.draft import unfilled
+from discreet.sql.plan.drafts.draft import for_all_literals
 from discreet.sql.plan.people.by_class import ByClass
 from discreet.sql.plan.people.sampled import keeps
 from discreet.sql.plan.plan import PlannedRelease
-from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
@@ -47,14 +46,7 @@ def uses_of(releases: Iterable[PlannedRelease]) -> dict[str, Use]:
 
 def _uses(release: PlannedRelease) -> dict[str, Use]:
     """Those of one release; they are worked out once for all literals that they do not depend on."""
-    draft = unfilled(release)
-    if "uses" not in draft.memo:
-        try:
-            draft.memo["uses"] = _worked_out(draft)
-        except ValueNeededError:
-            return _worked_out(release)
-    found: dict[str, Use] = draft.memo["uses"]
-    return found
+    return for_all_literals(release, "uses", _worked_out)
 
 
 def _worked_out(release: PlannedRelease) -> dict[str, Use]:

@@ -8,6 +8,7 @@ statement, and the outcome is used where they are the same. In all other cases t
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import datetime as dt
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -25,6 +26,7 @@ from discreet.sql.algebra.relation import PublicTable, Relation
 from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Expression, Literal
 from discreet.sql.expressions.unread import UnreadLiteral
+from discreet.sql.plan.drafts.untouched_groups import untouched_groups
 from discreet.sql.syntax.alike.blanks import Blank, ValueNeededError, blank
 from discreet.sql.syntax.alike.templates import Template, literal_node
 
@@ -164,13 +166,14 @@ class _Variant(Generic[Reading]):
     """One analysis.
 
     Attributes:
-        groups: for each time that groups were worked out, the way to the rows and the keys, and the outcome.
+        groups: for each time that groups were worked out, the way to the rows and the keys, the outcome, and whether
+            it is the same for other literals without working it out, as far as can be told.
         make: the way to the reading.
         reading: it, with its blanks.
         drafts: plans that were made of it with its blanks.
     """
 
-    groups: tuple[tuple[Filled, list[PublicKeys]], ...]
+    groups: tuple[tuple[Filled, list[PublicKeys], Callable[[Filling], bool]], ...]
     make: Filled | None
     reading: Reading
     drafts: dict[Hashable, Any] = field(default_factory=dict)
@@ -178,7 +181,10 @@ class _Variant(Generic[Reading]):
     def of(self, filling: Filling) -> Reading | None:
         """The reading of another statement; None where its groups, or the types of its literals, are other ones."""
         try:
-            if all(_same(public_groups(*make(filling)), before) for make, before in self.groups):
+            if all(
+                untouched(filling) or _same(public_groups(*make(filling)), before)
+                for make, before, untouched in self.groups
+            ):
                 return self.made(filling)
         except ValueNeededError:
             pass
@@ -252,22 +258,33 @@ class Analyses(Generic[Reading]):
 
     def _new(self, filling: Filling, analyse: Callable[[exp.Query, Groups], Reading]) -> Reading:
         mould = _Mould()
-        noted: list[tuple[Filled, list[PublicKeys]]] = []
+        noted: list[tuple[Filled, list[PublicKeys], Callable[[Filling], bool]]] = []
 
         def groups(relation: Relation, keys: Sequence[Expression]) -> list[PublicKeys]:
             make = mould.of((relation, tuple(keys)))
             if make is None:
                 return public_groups(relation, keys)
             found = public_groups(*make(filling))
-            noted.append((make, found))
+            noted.append((make, found, _untouched(relation, keys, filling)))
             return found
 
         blanks = [blank(place, literal) for place, literal in enumerate(filling.literals)]
         reading = analyse(self._template.with_nodes(blanks), groups)
         variant = _Variant(tuple(noted), mould.of(reading), reading)
-        if sum(len(block.groups) for _, found in noted for block in found) <= MOST_GROUPS:
+        if sum(len(block.groups) for _, found, _ in noted for block in found) <= MOST_GROUPS:
             self._variants = (variant, *self._variants[: MOST_VARIANTS - 1])
         return variant.made(filling)
+
+
+def _untouched(relation: Relation, keys: Sequence[Expression], filling: Filling) -> Callable[[Filling], bool]:
+    """Whether the groups with other literals are sure to be those with these; of some groups nobody knows."""
+    # Where a literal was expected, a blank may raise anything.
+    with contextlib.suppress(ValueNeededError, Exception):
+        found = untouched_groups(relation, keys)
+        (fill,) = mould_of([found.conditions]) if found is not None else [None]
+        if found is not None and fill is not None and found.hold(fill(filling)):
+            return lambda other: found.hold(fill(other))
+    return lambda _: False
 
 
 def _same(a: list[PublicKeys], b: list[PublicKeys]) -> bool:

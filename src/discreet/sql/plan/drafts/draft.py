@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Final, TypeAlias
+from typing import Final, TypeAlias, TypeVar
 
 from discreet.sql.expressions.marked import MarkedLiteral
 from discreet.sql.expressions.unread import UnreadLiteral
@@ -21,6 +21,7 @@ from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 Planned: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]
 """The releases of a plan, those measured together, and the delta of Gaussian noise."""
+T = TypeVar("T")
 MOST_DRAFTS: Final = 4
 """How many plans of a reading are kept, each for another price."""
 _NEW: Final = object()
@@ -57,6 +58,24 @@ def unfilled(release: PlannedRelease) -> PlannedRelease:
     """The release with blanks, for things that depend on no literal; the release itself where it has no draft."""
     draft = draft_of(release)
     return release if draft is None else draft.blank
+
+
+def for_all_literals(release: PlannedRelease, name: str, make: Callable[[PlannedRelease], T]) -> T:
+    """A thing that is made of a release: once for all literals where it depends on none.
+
+    Args:
+        release: of a plan.
+        name: of the thing, by which it is kept beside the release.
+        make: makes it.
+    """
+    draft = unfilled(release)
+    if name not in draft.memo:
+        try:
+            draft.memo[name] = make(draft)
+        except ValueNeededError:
+            return make(release)
+    found: T = draft.memo[name]
+    return found
 
 
 def planned_once(reading: Reading, key: Hashable, make: Callable[[Reading], Planned]) -> Planned:
