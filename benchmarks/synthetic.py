@@ -1,44 +1,48 @@
 """Synthetic tables beside SmartNoise Synth's and OpenDP's MST and AIM: total variation of all 2- and 3-way marginals.
 
 Three data sets, epsilon 1 and 0.1, delta 1e-9, one row a person. Each peer runs in an environment of its own and has
-`LIMIT` seconds for a table; one that takes longer, or that cannot be installed, is named with the reason. `RUNS` tables
-of each, every one of an independent release, are compared by their means; a mean counts as greater where it is by more
-than three standard errors. Beside them: how often a random forest that is trained on the synthetic rows names a column
-of the real ones rightly.
+`LIMIT` seconds for a table; where it gives none, the reason is named, and it is asked for the first three quarters of
+the columns, a half and a quarter, until it gives one: the largest part is compared. `RUNS` tables of each peer or more
+and `OWN` of ours, every one of an independent release, are compared by their means; a mean counts as greater where it
+is by more than two standard errors. Beside them: how often a random forest that is trained on the synthetic rows names
+a column of the real ones rightly.
+
+The tables of peers are kept in `results/synthetic/`: a run that was stopped goes on where it was. From half a minute to
+fourteen for one table, they take hours in all.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import statistics
-import subprocess
-import tempfile
 import time
 from collections.abc import Iterator
-from fractions import Fraction
-from pathlib import Path
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 
 import discreet as dp
 from benchmarks.line import Line
-from benchmarks.peers.environments import ROOT, CannotInstall, last_word, python_of
+from benchmarks.peers.environments import CannotInstall
 from benchmarks.synthetic_data import SETS, TARGETS, Integers, distance, rightly
-from discreet.accounting import Loss
-from discreet.accounting.zcdp import ZCDP
+from benchmarks.synthetic_saved import NoTable, saved
 
 EPSILONS = ("1", "0.1")
 DELTA = "1e-9"
 RUNS = int(os.environ.get("SYNTHETIC_RUNS", "3"))
-LIMIT = float(os.environ.get("SYNTHETIC_SECONDS", "600"))
+OWN = max(10, RUNS)
+LIMIT = float(os.environ.get("SYNTHETIC_SECONDS", "1800"))
 PEERS = {
     "SmartNoise MST": ("synthetic_smartnoise", "mst"),
     "SmartNoise AIM": ("synthetic_smartnoise", "aim"),
     "OpenDP MST": ("synthetic_opendp", "mst"),
     "OpenDP AIM": ("synthetic_opendp", "aim"),
 }
+PARTS = (1.0, 0.75, 0.5, 0.25)
+"""The shares of the columns that a peer is asked for, in turns, until it gives a table."""
 
 
 def lines(only: list[str] | None = None) -> Iterator[Line]:
@@ -56,39 +60,92 @@ def lines(only: list[str] | None = None) -> Iterator[Line]:
             wanted = [
                 peer for peer in PEERS if not only or any(part in f"{name} {epsilon} {peer}" for part in only)
             ]
-            if not wanted:
-                continue
-            made = [ours(rows, sizes, epsilon) for _ in range(RUNS)]
-            seconds = statistics.median(took for took, _ in made)
+            made: dict[int, Tables] = {}
             for peer in wanted:
-                label = f"{name}, epsilon {epsilon}"
-                try:
-                    theirs = [asked(peer, rows, sizes, epsilon) for _ in range(RUNS)]
-                except CannotInstall as why:
-                    yield Line(f"{label}: {peer} has no table: {why}", seconds, "", 0.0, 0.0, "", True)
-                    continue
-                yield from compared(
-                    f"{label}:", name, rows, sizes, peer, seconds, [table for _, table in made], theirs
-                )
+                yield from beside(name, rows, sizes, epsilon, peer, made)
+            for columns, own in made.items():
+                what = named(name, columns, len(sizes))
+                yield Line(f"{what}, epsilon {epsilon}: a table", own.seconds, "", 0.0, 0.0, "", True)
+
+
+@dataclass(frozen=True)
+class Tables:
+    """Tables of one kind, and the median seconds that one took."""
+
+    seconds: float
+    made: list[Integers]
+
+    def spread(self, error: float) -> str:
+        """Of how many tables a mean is, and its standard error."""
+        return f"{len(self.made)} tables, ±{error:.4f}" if len(self.made) > 1 else "1 table"
+
+
+def named(name: str, columns: int, of: int) -> str:
+    """A data set, or a part of it."""
+    return name if columns == of else f"{name}, the first {columns} of {of} columns"
+
+
+def beside(
+    name: str, rows: Integers, sizes: list[int], epsilon: str, peer: str, made: dict[int, Tables]
+) -> Iterator[Line]:
+    """The lines of a peer: of all columns, or why there is no table, and of the largest part for which there is one."""
+    for columns in sorted({max(3, math.ceil(part * len(sizes))) for part in PARTS}, reverse=True):
+        label = f"{named(name, columns, len(sizes))}, epsilon {epsilon}"
+        part, own_sizes = np.ascontiguousarray(rows[:, :columns]), sizes[:columns]
+        try:
+            theirs = several(peer, part, own_sizes, epsilon)
+        except CannotInstall as why:
+            yield Line(f"{label}: {peer} cannot be had: {why}", 0.0, "", 0.0, 0.0, "", True)
+            return
+        except NoTable as why:
+            yield Line(f"{label}: {peer} has no table: {why}", 0.0, "", 0.0, 0.0, "", True)
+            continue
+        if columns not in made:
+            own = [ours(part, own_sizes, epsilon) for _ in range(OWN)]
+            made[columns] = Tables(statistics.median(took for took, _ in own), [table for _, table in own])
+        target = TARGETS[name] if TARGETS[name] < columns else None
+        yield from compared(label, part, own_sizes, target, peer, made[columns], theirs)
+        return
+
+
+def several(peer: str, rows: Integers, sizes: list[int], epsilon: str) -> Tables:
+    """The tables of a peer: `RUNS` of them where it gives so many, and all others that are kept.
+
+    Raises:
+        CannotInstall: the peer cannot be had.
+        NoTable: it gave none, and why.
+    """
+    found: list[tuple[float, Integers]] = []
+    for run in itertools.count():
+        try:
+            found.append(saved(*PEERS[peer], rows, sizes, epsilon, DELTA, run, LIMIT if run < RUNS else 0.0))
+        except NoTable:
+            if not found:
+                raise
+            break
+    return Tables(statistics.median(took for took, _ in found), [table for _, table in found])
 
 
 def compared(
-    label: str, name: str, rows: Integers, sizes: list[int], peer: str, seconds: float, made: list[Integers],
-    theirs: list[Integers],
-) -> Iterator[Line]:  # fmt: skip
+    label: str, rows: Integers, sizes: list[int], target: int | None, peer: str, own: Tables, theirs: Tables
+) -> Iterator[Line]:
     """A line for each order of marginals, and one for models."""
-    for order in (2, 3):
-        own, other = (
-            mean_of([distance(rows, table, sizes, order) for table in one]) for one in (made, theirs)
+    for order in (1, 2, 3):
+        (mean, error), (other, spread) = (
+            mean_of([distance(rows, table, sizes, order) for table in one.made]) for one in (own, theirs)
         )
-        beyond = (own[0] - other[0]) / max(math.hypot(own[1], other[1]), 1e-12)
+        beyond = (mean - other) / max(math.hypot(error, spread), 1e-12)
+        words = f"{peer}, {theirs.seconds:.0f} s each ({own.spread(error)}; {theirs.spread(spread)})"
+        aim = "at most 1" if order > 1 else ""
         yield Line(
-            f"{label} {order}-way, {own[0]:.3f} ± {own[1]:.3f} beside {other[0]:.3f} ± {other[1]:.3f}", seconds,
-            peer, 0.0, own[0] / other[0], "at most 1", beyond <= 3,
-        )  # fmt: skip
-    own, other = (mean_of([rightly(rows, table, TARGETS[name]) for table in one]) for one in (made, theirs))
-    words = f"{label} rightly named, {own[0]:.3f} ± {own[1]:.3f} beside {other[0]:.3f} ± {other[1]:.3f}"
-    yield Line(words, seconds, peer, 0.0, own[0] / other[0], "", True)
+            f"{label}: {order}-way, {peer}", mean, words, other, mean / other, aim, not aim or beyond <= 2, ""
+        )
+    if target is not None:
+        (mean, error), (other, spread) = (
+            mean_of([rightly(rows, table, target) for table in one.made]) for one in (own, theirs)
+        )
+        words = f"{peer} ({own.spread(error)}; {theirs.spread(spread)})"
+        yield Line(f"{label}: rightly named, {peer}", mean, words, other, mean / other, "", True, "")
 
 
 def mean_of(values: list[float]) -> tuple[float, float]:
@@ -111,29 +168,3 @@ def ours(rows: Integers, sizes: list[int], epsilon: str) -> tuple[float, Integer
     return took, np.column_stack([made.values[name].fill_null(0).to_numpy() for name in names]).astype(
         np.int64
     )
-
-
-def asked(peer: str, rows: Integers, sizes: list[int], epsilon: str) -> Integers:
-    """The table of a peer.
-
-    Raises:
-        CannotInstall: there is none, and why.
-    """
-    script, algorithm = PEERS[peer]
-    python = python_of(script)
-    rho = float(ZCDP.bought(Loss(Fraction(epsilon), Fraction(DELTA))).rho)
-    with tempfile.TemporaryDirectory() as folder:
-        given, out = Path(folder) / "given.npz", Path(folder) / "out.npy"
-        np.savez(given, rows=rows, sizes=np.array(sizes))
-        command = [str(python), "-W", "ignore", "-m", f"benchmarks.peers.{script}", str(given), algorithm, epsilon,
-                   DELTA, str(rho), str(out)]  # fmt: skip
-        try:
-            done = subprocess.run(
-                command, env={**os.environ, "PYTHONPATH": str(ROOT)}, cwd=folder, capture_output=True, text=True,
-                timeout=LIMIT,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            raise CannotInstall(f"it takes more than {LIMIT:.0f} s") from None
-        if done.returncode:
-            raise CannotInstall(last_word(done.stderr))
-        return np.asarray(np.load(out), np.int64)

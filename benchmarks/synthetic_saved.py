@@ -1,4 +1,4 @@
-"""The tables of a peer, each saved as soon as it is made: a comparison that was stopped goes on, and none is made twice.
+"""The tables of a peer, each saved as soon as it is made: a comparison that was stopped goes on.
 
 A table belongs to the rows, the peer's pinned versions, the script, the algorithm, the loss and the number of its run;
 where one of these changes it is made anew. A failure is saved too, with the limit of seconds that it was given.
@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.peers.environments import REQUIREMENTS, ROOT, CannotInstall, last_word, python_of
+from benchmarks.peers.environments import REQUIREMENTS, ROOT, last_word, python_of
 from benchmarks.synthetic_data import Integers
 from discreet.accounting import Loss
 from discreet.accounting.zcdp import ZCDP
@@ -24,8 +24,19 @@ from discreet.accounting.zcdp import ZCDP
 FOLDER = Path(__file__).parent / "results" / "synthetic"
 
 
+class NoTable(Exception):
+    """A peer gave none; the text says why."""
+
+
 def saved(
-    script: str, algorithm: str, rows: Integers, sizes: list[int], epsilon: str, delta: str, run: int, limit: float
+    script: str,
+    algorithm: str,
+    rows: Integers,
+    sizes: list[int],
+    epsilon: str,
+    delta: str,
+    run: int,
+    limit: float,
 ) -> tuple[float, Integers]:
     """The seconds that a table of a peer took, and the table.
 
@@ -36,10 +47,11 @@ def saved(
         sizes: of the columns.
         epsilon, delta: the loss.
         run: which of the tables of this kind it is.
-        limit: of seconds.
+        limit: of seconds; 0 for a table that is there or none.
 
     Raises:
-        CannotInstall: there is none, and why.
+        CannotInstall: the peer cannot be had.
+        NoTable: it gave none, and why.
     """
     own = Path(__file__).parent / "peers" / f"{script}.py"
     told = [own.read_text("utf-8"), (REQUIREMENTS / f"{script}.txt").read_text("utf-8"), algorithm, epsilon, delta,
@@ -50,14 +62,18 @@ def saved(
         with np.load(table) as kept:
             return float(kept["seconds"]), np.asarray(kept["rows"], np.int64)
     if failed.exists():
-        raise CannotInstall(failed.read_text("utf-8"))
+        raise NoTable(failed.read_text("utf-8"))
+    if not limit:
+        raise NoTable("none is kept")
     FOLDER.mkdir(parents=True, exist_ok=True)
     try:
         seconds, made = _made(script, algorithm, rows, sizes, epsilon, delta, limit)
-    except CannotInstall as why:
+    except NoTable as why:
         failed.write_text(str(why), "utf-8")
         raise
-    np.savez_compressed(table, seconds=seconds, rows=made.astype(np.int16 if max(sizes) < 1 << 15 else np.int64))
+    np.savez_compressed(
+        table, seconds=seconds, rows=made.astype(np.int16 if max(sizes) < 1 << 15 else np.int64)
+    )
     return seconds, made
 
 
@@ -78,9 +94,9 @@ def _made(
                 timeout=limit,
             )  # fmt: skip
         except subprocess.TimeoutExpired:
-            raise CannotInstall(f"it takes more than {limit:.0f} s") from None
+            raise NoTable(f"it takes more than {limit:.0f} s") from None
         if done.returncode < 0:
-            raise CannotInstall(f"it was ended by signal {-done.returncode}, as for want of memory")
+            raise NoTable(f"it was ended by signal {-done.returncode}, as for want of memory")
         if done.returncode or not out.exists():
-            raise CannotInstall(last_word(done.stderr))
+            raise NoTable(last_word(done.stderr))
         return time.perf_counter() - start, np.asarray(np.load(out), np.int64)
