@@ -60,7 +60,7 @@ def lines(only: list[str] | None = None) -> Iterator[Line]:
             wanted = [
                 peer for peer in PEERS if not only or any(part in f"{name} {epsilon} {peer}" for part in only)
             ]
-            made: dict[int, Tables] = {}
+            made: dict[int, Scores] = {}
             for peer in wanted:
                 yield from beside(name, rows, sizes, epsilon, peer, made)
             for columns, own in made.items():
@@ -75,9 +75,37 @@ class Tables:
     seconds: float
     made: list[Integers]
 
+
+@dataclass(frozen=True)
+class Scores:
+    """How far tables are off, and what models learn of them, each with its standard error.
+
+    Attributes:
+        count: of the tables.
+        seconds: the median of one.
+        distances: of the marginals of one, two and three columns.
+        models: the share of real rows that are named rightly; None where the column is not there.
+    """
+
+    count: int
+    seconds: float
+    distances: dict[int, tuple[float, float]]
+    models: tuple[float, float] | None
+
+    @classmethod
+    def of(cls, tables: Tables, rows: Integers, sizes: list[int], target: int) -> Scores:
+        """Those of tables beside real rows."""
+        distances = {
+            order: mean_of([distance(rows, table, sizes, order) for table in tables.made])
+            for order in (1, 2, 3)
+        }
+        known = target < len(sizes)
+        models = mean_of([rightly(rows, table, target) for table in tables.made]) if known else None
+        return cls(len(tables.made), tables.seconds, distances, models)
+
     def spread(self, error: float) -> str:
         """Of how many tables a mean is, and its standard error."""
-        return f"{len(self.made)} tables, ±{error:.4f}" if len(self.made) > 1 else "1 table"
+        return f"{self.count} tables, ±{error:.4f}" if self.count > 1 else "1 table"
 
 
 def named(name: str, columns: int, of: int) -> str:
@@ -86,7 +114,7 @@ def named(name: str, columns: int, of: int) -> str:
 
 
 def beside(
-    name: str, rows: Integers, sizes: list[int], epsilon: str, peer: str, made: dict[int, Tables]
+    name: str, rows: Integers, sizes: list[int], epsilon: str, peer: str, made: dict[int, Scores]
 ) -> Iterator[Line]:
     """The lines of a peer: of all columns, or why there is no table, and of the largest part for which there is one."""
     for columns in sorted({max(3, math.ceil(part * len(sizes))) for part in PARTS}, reverse=True):
@@ -102,9 +130,9 @@ def beside(
             continue
         if columns not in made:
             own = [ours(part, own_sizes, epsilon) for _ in range(OWN)]
-            made[columns] = Tables(statistics.median(took for took, _ in own), [table for _, table in own])
-        target = TARGETS[name] if TARGETS[name] < columns else None
-        yield from compared(label, part, own_sizes, target, peer, made[columns], theirs)
+            tables = Tables(statistics.median(took for took, _ in own), [table for _, table in own])
+            made[columns] = Scores.of(tables, part, own_sizes, TARGETS[name])
+        yield from compared(label, peer, made[columns], Scores.of(theirs, part, own_sizes, TARGETS[name]))
         return
 
 
@@ -126,24 +154,17 @@ def several(peer: str, rows: Integers, sizes: list[int], epsilon: str) -> Tables
     return Tables(statistics.median(took for took, _ in found), [table for _, table in found])
 
 
-def compared(
-    label: str, rows: Integers, sizes: list[int], target: int | None, peer: str, own: Tables, theirs: Tables
-) -> Iterator[Line]:
+def compared(label: str, peer: str, own: Scores, theirs: Scores) -> Iterator[Line]:
     """A line for each order of marginals, and one for models."""
-    for order in (1, 2, 3):
-        (mean, error), (other, spread) = (
-            mean_of([distance(rows, table, sizes, order) for table in one.made]) for one in (own, theirs)
-        )
+    for order, (mean, error) in own.distances.items():
+        other, spread = theirs.distances[order]
         beyond = (mean - other) / max(math.hypot(error, spread), 1e-12)
         words = f"{peer}, {theirs.seconds:.0f} s each ({own.spread(error)}; {theirs.spread(spread)})"
         aim = "at most 1" if order > 1 else ""
-        yield Line(
-            f"{label}: {order}-way, {peer}", mean, words, other, mean / other, aim, not aim or beyond <= 2, ""
-        )
-    if target is not None:
-        (mean, error), (other, spread) = (
-            mean_of([rightly(rows, table, target) for table in one.made]) for one in (own, theirs)
-        )
+        ok = not aim or beyond <= 2
+        yield Line(f"{label}: {order}-way, {peer}", mean, words, other, mean / other, aim, ok, "")
+    if own.models and theirs.models:
+        (mean, error), (other, spread) = own.models, theirs.models
         words = f"{peer} ({own.spread(error)}; {theirs.spread(spread)})"
         yield Line(f"{label}: rightly named, {peer}", mean, words, other, mean / other, "", True, "")
 
