@@ -176,16 +176,20 @@ def mean_of(values: list[float]) -> tuple[float, float]:
 
 
 def ours(rows: Integers, sizes: list[int], epsilon: str) -> tuple[float, Integers]:
-    """The seconds of processor time of one table, and the table."""
+    """The seconds of processor time of one table, and the table. As the peers are told, no value is missing."""
+    import duckdb
+
     names = [f"c{at}" for at in range(len(sizes))]
-    keys = {name: list(range(size)) for name, size in zip(names, sizes, strict=True)}
+    given = pa.table({name: pa.array(rows[:, at]) for at, name in enumerate(names)})
+    bounds = {name: (0, size - 1) for name, size in zip(names, sizes, strict=True)}
     budget = dp.Budget(epsilon=100, delta="1e-6", accountant="zcdp")
-    table = pa.table({name: pa.array(rows[:, at]) for at, name in enumerate(names)})
-    with dp.protect(table, privacy_unit="row", keys=keys, budget=budget) as session:
-        start = time.process_time()
-        made = session.synthesize(epsilon=epsilon, delta=DELTA)
-        took = time.process_time() - start
-    # These tables have no NULL; a class of it costs no more than that it is measured.
-    return took, np.column_stack([made.values[name].fill_null(0).to_numpy() for name in names]).astype(
-        np.int64
-    )
+    with duckdb.connect() as source:
+        source.register("given", given)
+        source.execute(f"CREATE TABLE data ({', '.join(f'{name} BIGINT NOT NULL' for name in names)})")
+        source.execute("INSERT INTO data SELECT * FROM given")
+        with dp.protect(source, table="data", privacy_unit="row", bounds=bounds, budget=budget) as session:
+            start = time.process_time()
+            bins = dict(zip(names, sizes, strict=True))
+            made = session.synthesize(epsilon=epsilon, delta=DELTA, bins=bins)
+            took = time.process_time() - start
+    return took, np.column_stack([made.values[name].to_numpy() for name in names]).astype(np.int64)
