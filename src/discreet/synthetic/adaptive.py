@@ -112,8 +112,8 @@ def least_part(mechanism: AdaptiveRounds, workload: MarginalWorkload) -> Fractio
 def first_part(mechanism: AdaptiveRounds, workload: MarginalWorkload, rows: float) -> Fraction:
     """The part of the loss that the first round takes; later ones take no less.
 
-    It is so large that the noise of the marginal of middle size is `ENOUGH` of the rows, between the loss over the number
-    of columns and the `least_part`: the more the noise weighs, the fewer are the rounds.
+    It is so large that the noise of the marginal of middle size is `ENOUGH` of the rows, but no less than `least_part`
+    and no more than the loss over the number of columns: the more the noise weighs, the fewer are the rounds.
 
     Args:
         mechanism: of the rounds.
