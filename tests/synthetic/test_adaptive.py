@@ -15,7 +15,15 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import AdaptiveRounds, Rounds
 from discreet.synthetic import adaptive
-from discreet.synthetic.adaptive import Found, measure, most_draws, see_possible, workload_of
+from discreet.synthetic.adaptive import (
+    Found,
+    first_part,
+    least_part,
+    measure,
+    most_draws,
+    see_possible,
+    workload_of,
+)
 from discreet.synthetic.counts import Counts
 from discreet.synthetic.junction import Clique, junction_tree
 from tests.synthetic.models import SIZES, rows
@@ -144,6 +152,26 @@ def test_few_rows_and_much_noise_end(concentrated: bool, count: int, monkeypatch
         made, left = found(amount, concentrated, count=count)
         assert left.left == 0
         assert {one.columns for one in made.measured} >= {(at,) for at in range(5)}
+
+
+@BOTH
+def test_rounds_are_fewer_where_noise_weighs_more(concentrated: bool) -> None:
+    mechanism, workload = AdaptiveRounds(1, 1, 1, concentrated=concentrated), workload_of(SIZES, PAIRS)
+    between = 80 if concentrated else 400
+    few, some, many = (first_part(mechanism, workload, rows) for rows in (1, between, 10**6))
+    assert few == mechanism.amount / len(SIZES)
+    assert many == least_part(mechanism, workload)
+    assert many < some < few
+
+
+@BOTH
+def test_where_all_pairs_would_be_noise_single_columns_get_all(
+    concentrated: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adaptive, "TOO_MUCH", 0)
+    made, left = found(1, concentrated)
+    assert [one.columns for one in made.measured] == [(at,) for at in range(5)] * 2
+    assert left.left == 0
 
 
 def test_without_pairs_single_columns_get_all() -> None:

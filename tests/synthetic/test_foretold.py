@@ -26,9 +26,8 @@ def test_noise_is_as_foretold(concentrated: bool) -> None:
     mechanism = AdaptiveRounds(Fraction(1), 1, 1, concentrated=concentrated)
     one, _, pair = marginals_of(mechanism, AXES, WORKLOAD, 100_000)
     assert (one.cells, pair.cells, pair.columns) == (40, 400, ("a", "b"))
-    for seen, part in (
-        (one, FIRST * mechanism.amount / 2), (pair, (1 - CHOICE) * first_part(mechanism, WORKLOAD))
-    ):  # fmt: skip
+    later = (1 - CHOICE) * first_part(mechanism, WORKLOAD, 100_000)
+    for seen, part in ((one, FIRST * mechanism.amount / 2), (pair, later)):
         noise = mechanism.noise(part)
         drawn = np.abs([noise.release(np.zeros(seen.cells, np.int64)) for _ in range(10)]).sum(axis=1).mean()
         assert 0.67 < drawn / 2 / 100_000 / seen.error < 1.33

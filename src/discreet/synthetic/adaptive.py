@@ -3,7 +3,9 @@
 All single columns are measured first. Then each round chooses, among the marginals of the workload that the model may
 still hold, one that the model misses by much more than noise would: the score of a marginal is the L1 distance between
 its counts and those of the model, less the L1 noise that it would get. It is measured and the model fitted again. Where
-a round changed the model by no more than noise would, the later rounds get more of the loss, and are fewer.
+a round changed the model by no more than noise would, the later rounds get more of the loss, and are fewer. How many
+rounds there are at first depends on the noisy number of rows: where noise weighs more, they are fewer and more exact.
+Once all marginals of several columns would be noise, the single columns get the rest.
 
 Scores are whole numbers: the counts of the model are rounded. One neighbour step moves a score by at most its L1
 sensitivity, times the weight of the marginal.
@@ -12,6 +14,7 @@ sensitivity, times the weight of the marginal.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -31,15 +34,20 @@ if TYPE_CHECKING:
 
 Integers: TypeAlias = npt.NDArray[np.int64]
 
-FIRST: Final = Fraction(3, 10)
+FIRST: Final = Fraction(2, 5)
 """The share of the loss for all single columns together."""
 CHOICE: Final = Fraction(1, 10)
 """The share of a round for its choice."""
 ROUNDS: Final = {True: 6, False: 3}
-"""So many rounds for each column at first, with Gaussian and with Laplace noise. The deviation of the former grows
-as the root of the number of rounds alone."""
+"""So many rounds for each column at most, with Gaussian and with Laplace noise; one at least. The deviation of the
+former grows as the root of the number of rounds alone."""
 GROWTH: Final = {True: 4, False: 2}
 """By how much the part of a round grows where it taught nothing: its noise halves."""
+ENOUGH: Final = 0.2
+"""The first round is given so much of the loss that its noise is this share of the rows, as far as there are rounds to
+save: half of it errs more on invented people, and twice as much on digits."""
+TOO_MUCH: Final = 1
+"""A marginal whose noise is more than so many times the rows is not measured: single columns tell more."""
 MOST_CELLS: Final = 1 << 17
 """How many numbers a model has at most."""
 STEPS: Final = 100
@@ -96,9 +104,27 @@ def l1_of_noise(deviation: float, cells: int) -> int:
     return round(math.sqrt(2 / math.pi) * deviation * cells)
 
 
-def first_part(mechanism: AdaptiveRounds, workload: MarginalWorkload) -> Fraction:
-    """The part of the loss that the first round takes; later ones take no less."""
+def least_part(mechanism: AdaptiveRounds, workload: MarginalWorkload) -> Fraction:
+    """No round takes a smaller part of the loss."""
     return mechanism.amount / (ROUNDS[mechanism.concentrated] * max(2, len(workload.sizes)))
+
+
+def first_part(mechanism: AdaptiveRounds, workload: MarginalWorkload, rows: float) -> Fraction:
+    """The part of the loss that the first round takes; later ones take no less.
+
+    It is so large that the noise of the marginal of middle size is `ENOUGH` of the rows, but no less than `least_part`
+    and no more than the loss over the number of columns: the more the noise weighs, the fewer are the rounds.
+
+    Args:
+        mechanism: of the rounds.
+        workload: the marginals that matter.
+        rows: of the table, as noisy counts tell them.
+    """
+    least = least_part(mechanism, workload)
+    cells = statistics.median([cells_of(workload.sizes, columns) for columns in workload.weights] or [1])
+    beyond = l1_of_noise(mechanism.deviation((1 - CHOICE) * least), math.ceil(cells)) / (ENOUGH * rows)
+    grown = beyond**2 if mechanism.concentrated else beyond
+    return least * math.ceil(min(ROUNDS[mechanism.concentrated], max(1, grown)))
 
 
 def most_draws(columns: int) -> int:
@@ -117,7 +143,7 @@ def see_possible(mechanism: AdaptiveRounds, workload: MarginalWorkload) -> None:
     Raises:
         InvalidParameter: it cannot.
     """
-    least = first_part(mechanism, workload)
+    least = least_part(mechanism, workload)
     for part in (CHOICE * least, FIRST * mechanism.amount / len(workload.sizes), mechanism.amount):
         mechanism.noise(part)
         mechanism.choice(part, mechanism.l1 * max(workload.weights.values(), default=1))
@@ -146,16 +172,13 @@ def measure(
     part = FIRST * mechanism.amount / len(workload.sizes)
     for column in range(len(workload.sizes)):
         search.add((column,), rounds.measure(counts.marginal((column,)), part), part)
-    part, last = first_part(mechanism, workload), None
+    part, last = first_part(mechanism, workload, total_of(search.measured)), None
     while rounds.left and workload.weights:
         model = search.model
         part = rounds.left if rounds.left < 2 * part else part
         open_ = search.open(model, (1 - CHOICE) * part)
         if not open_:
-            if part == rounds.left:
-                break
-            part = min(rounds.left, part * GROWTH[mechanism.concentrated])
-            continue
+            break
         told = search.counts(model, open_)
         scores = {
             columns: workload.weights[columns]
@@ -217,7 +240,7 @@ class _Search:
         found = {}
         for columns in self._workload.weights:
             noise = l1_of_noise(deviation, cells_of(self._workload.sizes, columns))
-            if noise > 2 * rows:
+            if noise > TOO_MUCH * rows:
                 continue
             if columns in self._closed:
                 continue

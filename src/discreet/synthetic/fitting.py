@@ -21,9 +21,9 @@ from discreet.synthetic.descent import least
 from discreet.synthetic.inference import Floats, Model, spread
 from discreet.synthetic.junction import Clique, Tree, junction_tree
 
-PRIOR: Final = 0.003
+PRIOR: Final = 0.001
 """Least squares alone would fit the noise; more of it would tell less of the data. Chosen on invented data."""
-STEPS: Final = 400
+STEPS: Final = 1000
 
 
 @dataclass(frozen=True)

@@ -125,7 +125,7 @@ def marginals_of(
 ) -> tuple[MarginalPreview, ...]:
     """All marginals that may be measured, with their errors in a table of so many rows."""
     parts = {1: FIRST * mechanism.amount / len(axes)}
-    later = (1 - CHOICE) * first_part(mechanism, workload)
+    later = (1 - CHOICE) * first_part(mechanism, workload, rows)
     found = []
     for columns in [*((at,) for at in range(len(axes))), *workload.weights]:
         cells = cells_of(workload.sizes, columns)

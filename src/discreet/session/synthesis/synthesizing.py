@@ -62,7 +62,8 @@ class SyntheticSession(WorkloadSession):
             columns: to take; by default all with keys or bounds, and booleans. Texts need keys.
             rows: how many to draw; by default about as many as the noisy counts tell.
             degree: marginals of so many columns matter, 1 to 3.
-            workload: the sets of columns that matter, in place of all of that degree.
+            workload: the sets of columns that matter, in place of all of that degree; one that is named three times
+                matters three times as much.
             bins: the number of intervals of a bounded column, or the ends between them, by its name; by default 16 of
                 one length. Choose them without the data.
             max_rows: how many rows of a unit count; by default as the policy says.
