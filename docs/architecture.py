@@ -49,15 +49,19 @@ class Way:
     Attributes:
         modules: every module entered, in the order of its first call.
         steps: the rooms in the order in which they were entered, without repetition in a row.
+        loading: how many modules are being loaded, one by another; calls of these are no part of the way.
     """
 
     modules: list[str] = field(default_factory=list)
     steps: list[str] = field(default_factory=list)
+    loading: int = 0
 
     def note(self, frame: FrameType, event: str, _: Any) -> None:
         """Take one call down; for `sys.setprofile`."""
         name = frame.f_globals.get("__name__", "")
-        if event != "call" or not name.startswith("discreet."):
+        if frame.f_code.co_name == "<module>":
+            self.loading += {"call": 1, "return": -1}.get(event, 0)
+        if event != "call" or self.loading or not name.startswith("discreet."):
             return
         module = name.removeprefix("discreet.")
         if module not in self.modules:
@@ -73,7 +77,7 @@ def room(module: str) -> str:
 
 
 def walk(question: str = QUESTION) -> Way:
-    """Ask one question of invented data and note its way; a first one, unnoted, has loaded what loads once."""
+    """Ask one question of invented data and note its way; a first one, unnoted, has done all that is done once."""
     # So many patients that every department passes the HAVING: an answer without rows would go another way.
     rows = {"patient": list(range(800)), "department": ["a", "b", "a", "c"] * 200}
     way = Way()
