@@ -88,6 +88,45 @@ def test_json_in_blocks_is_json_by_line(odd: list[tuple[int, bytes]]) -> None:
     assert in_blocks(text) == by_line(text)
 
 
+UNREAD = {
+    "a name that is no UTF-8": b'"caf\xe9": 1',
+    "a value that is no UTF-8": b'"town": "Orl\xe9ans"',
+    "a number of too many digits": b'"other": ' + b"1" * 5000,
+    "members nested too deep": b'"other": ' + b"[" * 9000 + b"]" * 9000,
+}
+"""Members that no column needs, by which a line is no row."""
+
+
+def beside(odd: bytes, member: bytes) -> tuple[list[Any], list[Any]]:
+    """The rows in blocks and by line, with lines that have a member, and one of another person behind them."""
+    line = b'{"patient": "p", "time": "2026-01-01", "cost": 5%s}'
+    many = 2000 // len(member) + 2
+    text = b"\n".join([line % b"", *[line % (b", " + member)] * many, *[line % b""] * 50, odd])
+    return in_blocks(text), by_line(text)
+
+
+@pytest.mark.parametrize("member", UNREAD)
+@pytest.mark.parametrize(
+    "odd", [b"", b'{"patient": [7]}', b'{"patient": 7, "time": "2026-01-01", "cost": 1}']
+)
+def test_a_line_that_is_no_row_is_none_beside_any_other(odd: bytes, member: str) -> None:
+    """Else a line of one person would decide whether the lines of others count."""
+    found, meant = beside(odd, UNREAD[member])
+    assert found == meant
+
+
+def test_members_that_are_not_looked_at_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted faults."""
+    monkeypatch.setattr(module, "_all_short", lambda *_: True)
+    for name, member in UNREAD.items():
+        found, meant = beside(b"", member)
+        assert (found != meant) == ("UTF-8" not in name)
+    monkeypatch.setattr(module, "_is_text", lambda _: True)
+    for member in UNREAD.values():
+        found, meant = beside(b"", member)
+        assert found != meant
+
+
 @pytest.mark.parametrize("kind", ["csv", "json"])
 def test_plain_blocks_are_columns(kind: str) -> None:
     rows = [{"patient": f"p{n}", "time": "2026-01-01", "other": "x", "cost": n} for n in range(1000)]

@@ -79,7 +79,7 @@ def read_alike(text: bytes, ends: Integers, kinds: Mapping[str, pa.DataType]) ->
     r"""The columns of lines that are alike; None where one is otherwise, or has a value that a parser has to read.
 
     Args:
-        text: whole lines, that begin with `{`.
+        text: whole lines of UTF-8, that begin with `{`.
         ends: int64 (lines,), at least one, where each newline is.
         kinds: the type of each column; one that no line has is missing in the answer. A double is the nearest.
 

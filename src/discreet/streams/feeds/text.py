@@ -31,6 +31,10 @@ SMALL: Final = 1 << 11
 """Arrow has to begin anew with each block; so few bytes are read sooner by rows."""
 _BOM: Final = b"\xef\xbb\xbf"
 _EXACT: Final = 1 << 53
+_LONG: Final = 4000
+"""Python refuses whole numbers of more than 4,300 digits."""
+_DEEP: Final = 200
+"""Python refuses members that are nested some hundred times deep."""
 
 
 class TextFeed(Lines):
@@ -184,9 +188,11 @@ class TextFeed(Lines):
         signs = np.frombuffer(text, np.uint8)
         ends = np.flatnonzero(signs == ord("\n"))
         lines = len(ends)
-        # So each line holds one object, and no object more than one line.
+        # So each line holds one object, and no object more than one line. Arrow reads only the columns that it has to
+        # give, and would take a line for a row whose other members are no UTF-8.
         if not (
             text[:1] == b"{"
+            and _is_text(text)
             and (signs[ends[:-1] + 1] == ord("{")).all()
             and (signs[ends - 1] == ord("}")).all()
         ):
@@ -195,8 +201,8 @@ class TextFeed(Lines):
         if first is None:
             return None
         kinds = {name: self._kind(name, first.get(name)) for name in self._needed}
-        table = _alike(text, ends, kinds) or _parsed(text, kinds)
-        if table.num_rows != lines:
+        table = _alike(text, ends, kinds) or (_parsed(text, kinds) if _all_short(signs, ends) else None)
+        if table is None or table.num_rows != lines:
             return None
         for name, kind in kinds.items():
             if kind == pa.float64():  # whole numbers of JSON are exact
@@ -214,10 +220,21 @@ class TextFeed(Lines):
 
 def _alike(text: bytes, ends: npt.NDArray[np.int64], kinds: Mapping[str, pa.DataType]) -> pa.Table | None:
     """Lines of JSON with the same members, as columns; None where they are not."""
-    found = read_alike(text, ends, kinds) if _is_text(text) else None
+    found = read_alike(text, ends, kinds)
     if found is None:
         return None
     return pa.table({name: found.get(name, pa.nulls(len(ends), kind)) for name, kind in kinds.items()})
+
+
+def _all_short(signs: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> bool:
+    """Whether no line has a number so long, or members nested so deep, that Python refuses it while Arrow does not."""
+    begins = np.concatenate([[0], ends[:-1] + 1])
+    if int((ends - begins).max()) > _LONG:
+        return False
+    opened = (signs == ord("{")) | (signs == ord("["))
+    if np.count_nonzero(opened) <= _DEEP:
+        return True
+    return int(np.add.reduceat(opened, begins, dtype=np.int64).max()) <= _DEEP
 
 
 def _parsed(text: bytes, kinds: Mapping[str, pa.DataType]) -> pa.Table:
