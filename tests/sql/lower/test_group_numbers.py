@@ -129,3 +129,26 @@ def test_quotes_in_a_key_stay_in_it() -> None:
         ).releases
     found = exact_integers(release, DuckDBEngine.open({"t": table}), 5)
     assert found.tolist() == [[2]] * 5
+
+
+def asked_again(key: str) -> list[float]:
+    """The counts of two keys, asked with one literal after the other; 28, 21 and 14 rows are counted."""
+    table = pa.table({"u": list(range(70)), "c": [key, "z"] * 35, "x": [at // 2 % 5 for at in range(70)]})
+    bounds = {"x": (0, 4)}
+    with dp.protect(
+        {"t": table}, privacy_unit="u", max_rows=2, budget=10**7, bounds=bounds, keys={"c": [key, "z"]}
+    ) as session:
+        text = "SELECT c, COUNT(*) AS n FROM t WHERE x > {} GROUP BY c"
+        return [
+            round(n) for at in (0, 1, 2) for n in session.sql(text.format(at), epsilon=1000).to_pandas()["n"]
+        ]
+
+
+@pytest.mark.parametrize("key", ["x", "x\x000\x00y", "x\x009\x00y"])
+def test_no_literal_is_put_into_a_key(key: str) -> None:
+    assert asked_again(key) == [28, 28, 21, 21, 14, 14]
+
+
+def test_a_key_that_looks_like_a_mark_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(group_numbers, "EDGE", "no edge")
+    assert asked_again("x\x000\x00y") != [28, 28, 21, 21, 14, 14]

@@ -16,6 +16,7 @@ from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import Key, axes
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.expressions.dialect import Dialect, quote
+from discreet.sql.expressions.marked import EDGE
 from discreet.sql.lower.key_lists import key_list
 from discreet.sql.plan.plan import PlannedRelease
 
@@ -51,7 +52,10 @@ def numbered_axes(release: PlannedRelease) -> Axes:
 
 
 def short_axes(release: PlannedRelease, numbered: Axes, dialect: Dialect) -> Axes:
-    """Those of the lists of keys that are single texts, and so few that CASE gives their places faster than a join."""
+    """Those of the lists of keys that are single texts, and so few that CASE gives their places faster than a join.
+
+    A text with `EDGE` is left to the join: in a query it would look like a mark, and a literal would be put into it.
+    """
     keys = release.keys
     return [
         axis
@@ -59,6 +63,7 @@ def short_axes(release: PlannedRelease, numbered: Axes, dialect: Dialect) -> Axe
         if len(axis) == 1
         and keys[axis[0]].expression.type is Type.TEXT
         and 0 < len(keys[axis[0]].values) <= dialect.few_keys
+        and not any(EDGE in str(value) for value in keys[axis[0]].values)
     ]
 
 
