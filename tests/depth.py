@@ -50,3 +50,10 @@ def few(cases: Iterable[T], usual: int) -> list[T]:
 def deep_only(test: T) -> T | None:
     """A test that only a deep run collects; others beside it ask the same of a smaller case."""
     return test if DEEP else None
+
+
+def in_turn(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Combinations of lists: all in a deep run, else each value of the longest once, with the others' in turn."""
+    if DEEP:
+        return list(itertools.product(*lists))
+    return [tuple(one[at % len(one)] for one in lists) for at in range(max(map(len, lists)))]

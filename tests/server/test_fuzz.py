@@ -28,7 +28,7 @@ from tests.depth import examples
 from tests.server import conftest
 from tests.server.conftest import Running, make_hospital, run
 
-STATEMENTS = examples(600, 100_000)
+STATEMENTS = examples(300, 100_000)
 SECRET = "zqsecret"
 ANALYSTS = ("ana", "ben", "cyd", "dan")
 SEEDS = (
@@ -110,7 +110,7 @@ def test_no_request_makes_the_service_fail(running: Running, log: io.StringIO) -
     for operation in schema.get_all_operations():
 
         @given(case=operation.ok().as_strategy())
-        @settings(max_examples=examples(4, 500), deadline=None, suppress_health_check=list(HealthCheck))
+        @settings(max_examples=examples(2, 500), deadline=None, suppress_health_check=list(HealthCheck))
         def see(case: Any) -> None:
             for who in ("ana", "stella"):
                 answer = case.call(headers={"Authorization": f"Bearer {running.tokens[who]}"})

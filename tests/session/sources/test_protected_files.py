@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.depth import in_turn
 from typer.testing import CliRunner
 
 import discreet as dp
@@ -80,8 +81,8 @@ def test_other_names_are_free(place: Path) -> None:
             (place / name).unlink()  # it is no part of a table that is a folder
 
 
-@pytest.mark.parametrize("ending", ["json", "svg", "html", "csv"])
-@pytest.mark.parametrize("mock", [(), ("--mock",)])
+# A deep run asks for each ending with and without --mock.
+@pytest.mark.parametrize(("ending", "mock"), in_turn(["json", "svg", "html", "csv"], [(), ("--mock",)]))
 def test_the_command_line_neither(place: Path, ending: str, mock: tuple[str, ...]) -> None:
     made = link(place, f"answer.{ending}", "visits.parquet")
     before = made.read_bytes()
