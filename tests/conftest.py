@@ -26,7 +26,7 @@ LONG = frozenset({
     "tests/sql/test_sensitivity.py", "tests/sql/test_matrix.py", "tests/sql/test_equal_pairs.py",
     "tests/sql/test_totality.py", "tests/sql/measures/test_quantile_tree.py", "tests/session/test_session.py",
     "tests/test_docs.py", "tests/sql/physical/test_physical_types.py", "tests/sql/conformance/test_conformance.py",
-    "tests/sql/lower/test_contribution_bounding.py", "tests/cli/test_streams.py", "tests/plots/test_figures.py",
+    "tests/sql/lower/test_contribution_bounding.py", "tests/cli/test_streams.py",
 })  # fmt: skip
 """Files whose tests are dealt out one by one, as all of one together would keep one process busy to the end."""
 
