@@ -14,12 +14,14 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
+from tests.depth import examples
 from tests.scripts_of_pages import make_once
 
 if TYPE_CHECKING:
     from xdist.scheduler.protocol import Scheduling
 
-settings.register_profile("untimed", deadline=None)  # a busy machine is no fault
+# A busy machine is no fault. A deep run has twice as many examples of each property that does not say how many.
+settings.register_profile("untimed", max_examples=examples(50, 100), deadline=None)
 settings.load_profile("untimed")
 
 LONG = frozenset({

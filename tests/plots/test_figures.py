@@ -279,9 +279,15 @@ def test_lines_differ_in_grey_and_in_dashes() -> None:
     assert len({tuple(dash) for dash in DASHES}) == len(DASHES) == len(COLOURS)
 
 
+@cache
+def one_density() -> Any:
+    """A small picture, made once for all kinds of files."""
+    return densities([1])
+
+
 @pytest.mark.parametrize("ending", ["svg", "png", "json", "html"])
 def test_files_are_of_the_kind_that_they_are_called(ending: str, tmp_path: Path) -> None:
-    written = save(densities([1]), tmp_path / f"a.{ending}", scale=1).read_bytes()
+    written = save(one_density(), tmp_path / f"a.{ending}", scale=1).read_bytes()
     starts = {"svg": b"<svg", "png": b"\x89PNG", "json": b"{", "html": b"<!DOCTYPE html>"}
     assert written.lstrip().startswith(starts[ending])
     if ending == "html":

@@ -60,8 +60,10 @@ def test_the_data_and_the_ledger_are_never_replaced(place: Path, source: str, na
     assert all(one.read_bytes() == data for one, data in before.items())
 
 
-@pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("to", ["visits.parquet", "hospital.db", "ledger.parquet"])
+# A deep run makes each with both kinds of links.
+@pytest.mark.parametrize(
+    ("to", "hard"), in_turn(["visits.parquet", "hospital.db", "ledger.parquet"], [False, True])
+)
 def test_not_by_a_link_either(place: Path, to: str, hard: bool) -> None:
     source = "hospital.db" if to == "hospital.db" else "visits.parquet"
     with opened(place, source) as session:
