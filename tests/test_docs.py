@@ -61,7 +61,7 @@ def test_there_are_pages_and_examples_of_both_kinds() -> None:
 
 @pytest.mark.parametrize(("page", "sql"), _sql())
 def test_every_query_is_answered_or_refused_as_it_says(session: Session, page: str, sql: str) -> None:
-    with session.mock(rows=2000) as mock:
+    with session.mock(rows=5000) as mock:
         if sql.startswith(REFUSED):
             with pytest.raises(QueryRefused) as caught:
                 mock.sql(sql.removeprefix(REFUSED), epsilon=1)
