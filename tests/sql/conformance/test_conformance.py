@@ -15,7 +15,7 @@ from unittest import mock
 
 import pytest
 from tests import servers
-from tests.depth import DEEP
+from tests.depth import DEEP, few
 
 from discreet.engines.clickhouse import ClickHouseEngine
 from discreet.engines.duckdb import DuckDBEngine
