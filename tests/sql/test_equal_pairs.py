@@ -155,8 +155,8 @@ KEYED = given("duckdb", True) + given("postgres", True)
 
 def by_unit(pair: Pair) -> list[str]:
     """The modes by unit that a number is asked in: the two in turn from pair to pair, and both in a deep run."""
-    few, many = list(MODES)[1:]
-    return [few, many] if DEEP else [(few, many)[KEYED.index(pair) % 2]]
+    both = list(MODES)[1:]
+    return both if DEEP else [both[KEYED.index(pair) % 2]]
 
 
 def see_server(pair: Pair) -> None:

@@ -17,6 +17,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from tests import servers
+from tests.depth import DEEP
 from tests.sql import paths
 
 import discreet as dp
@@ -114,7 +115,8 @@ def tables_of(data: paths.Data, kind: str = "BIGINT") -> dict[str, pa.Table]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_type_of_key_finds_the_owner(kind: str) -> None:
-    for seed in (0, 4, 5):
+    seeds = (0, 4, 5)  # each of them with two of the types; a deep run: with all
+    for seed in seeds if DEEP else seeds[list(KINDS).index(kind) % 3 :][:1]:
         data = data_of(seed)
         assert answers(dp.protect(tables_of(data, kind), policy=ROOMY)) == expected(data)
 

@@ -161,7 +161,9 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> Expression:
     return fn.call(name, first, second) or first
 
 
-@settings(deadline=None, max_examples=examples(80, 1000), database=None, suppress_health_check=list(HealthCheck))
+@settings(
+    deadline=None, max_examples=examples(80, 1000), database=None, suppress_health_check=list(HealthCheck)
+)
 @given(expression=expressions())
 def test_compositions_are_total(expression: Expression) -> None:
     # Roundings add up over several functions, so that a value may lie a little outside its span: the measures clamp.

@@ -11,6 +11,7 @@ from unittest import mock
 
 import pyarrow as pa
 import pytest
+from tests.depth import few
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.schema import Type
@@ -50,7 +51,8 @@ FAR = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("sql", FAR)
+# A deep run: all.
+@pytest.mark.parametrize("sql", few(FAR, 12))
 @pytest.mark.parametrize(
     "ends", [(-(10**30), 10**30), (10**30, 10**31), (LO, HI), (LO, LO + 5), (HI - 5, HI)]
 )

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.engines.engine import in_batches
@@ -63,7 +64,8 @@ def measured(release: PlannedRelease, part: int, block: Any) -> Any:
     return ranks.from_leaves(block.groups, block.group, block.leaf, block.count)
 
 
-@pytest.mark.parametrize("query", QUESTIONS)
+# A deep run: all.
+@pytest.mark.parametrize("query", few(QUESTIONS, 8))
 @pytest.mark.parametrize("numbers", [200, 7000, 10**6])
 def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", numbers)
@@ -78,7 +80,8 @@ def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch:
         assert (np.concatenate(blocks) == whole[:, places]).all()
 
 
-@pytest.mark.parametrize("query", QUESTIONS)
+# A deep run: all.
+@pytest.mark.parametrize("query", few(QUESTIONS, 5))
 @pytest.mark.parametrize("rows", [0, 1])
 def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", 1000)

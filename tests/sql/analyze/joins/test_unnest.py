@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -71,7 +72,8 @@ def moved(question: str, by_unit: bool) -> tuple[int, int]:
     return most, int(allowed)
 
 
-@pytest.mark.parametrize("by_unit", [True, False])
+# A deep run: with every list.
+@pytest.mark.parametrize("by_unit", few([True, False], 5))
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_no_unit_moves_more_than_the_plan_says(question: str, by_unit: bool) -> None:
     most, allowed = moved(question, by_unit)

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import inside
-from tests.depth import examples
+from tests.depth import examples, few
 from tests.sql import harness
 
 import discreet as dp
@@ -53,7 +53,8 @@ def problems(sql: str, by_unit: bool, replace_one: bool) -> list[str]:
     return [found for case in cases(sql, by_unit, replace_one) for found in harness.violations(case)]
 
 
-@pytest.mark.parametrize("replace_one", [False, True])
+# A deep run: all.
+@pytest.mark.parametrize("replace_one", few([False, True], 5))
 @pytest.mark.parametrize(
     ("sql", "by_unit"),
     [*((OF_ROWS.format(size=size), False) for size in SIZES), (OF_ROWS.format(size="= 1"), True),
@@ -117,7 +118,8 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+# A deep run: all.
+@pytest.mark.parametrize("sql", few(QUESTIONS, 7))
 @pytest.mark.parametrize("unit", ["row", "id"])
 def test_it_is_what_duckdb_counts(sql: str, unit: str) -> None:
     table = people()
