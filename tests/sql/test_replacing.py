@@ -71,7 +71,8 @@ def moved(sql: str, unit: bool, most: int) -> tuple[PlannedRelease, float]:
     return release, max(float(each.max()) for each in lost.values())
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+# A deep run: every question.
+@pytest.mark.parametrize("sql", few(QUESTIONS, 14))
 @pytest.mark.parametrize(("unit", "most"), [(False, 1), (True, 3)])
 def test_the_sensitivity_holds_and_is_reached(sql: str, unit: bool, most: int) -> None:
     if unit and "coalesce" in sql:
