@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests import inside
-from tests.depth import DEEP, few
+from tests.depth import DEEP, few, square
 from tests.mechanisms.numeric.test_threshold import excess, law
 from tests.noise.tape import exp
 
@@ -113,8 +113,9 @@ def test_delta_holds_where_rows_are_units(source: str, epsilon: int, monkeypatch
         assert real <= mechanism.delta
 
 
-@pytest.mark.parametrize("epsilon", [5, 20])
-@pytest.mark.parametrize("question", [TWO_NAMES, SETS])
+@pytest.mark.parametrize(
+    ("epsilon", "question"), square([5, 20], [TWO_NAMES, SETS])
+)  # a deep run: each with each
 def test_names_used_twice_and_grouping_sets(
     question: str, epsilon: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -11,7 +11,7 @@ from unittest import mock
 
 import pyarrow as pa
 import pytest
-from tests.depth import few
+from tests.depth import square
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.schema import Type
@@ -51,11 +51,10 @@ FAR = [
 ]  # fmt: skip
 
 
-# A deep run: all.
-@pytest.mark.parametrize("sql", few(FAR, 12))
-@pytest.mark.parametrize(
-    "ends", [(-(10**30), 10**30), (10**30, 10**31), (LO, HI), (LO, LO + 5), (HI - 5, HI)]
-)
+ENDS = [(-(10**30), 10**30), (10**30, 10**31), (LO, HI), (LO, LO + 5), (HI - 5, HI)]
+
+
+@pytest.mark.parametrize(("sql", "ends"), square(FAR, ENDS))  # a deep run: each with each
 def test_bounds_beyond_64_bits_clamp_nothing(sql: str, ends: tuple[int, int]) -> None:
     assert runs(sql, v={"bounds": ends})
 

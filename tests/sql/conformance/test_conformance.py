@@ -207,13 +207,13 @@ def test_duckdb_from_a_file_of_its_own() -> None:
 
 @pytest.mark.parametrize(
     ("name", "at", "template"),
-    [
+    few([
         ("round_whole", 0, "CAST(round({0}) AS BIGINT)"),  # half to even, and an error where it does not fit
         ("epoch_ms", 0, "CAST(extract(epoch FROM {0}) * 1000 AS BIGINT)"),  # rounded up
         ("divide", 0, "({0} / NULLIF({1}, 0))"),  # an error where the result is too large
         ("length", 0, "CAST(octet_length({0}) AS BIGINT)"),  # bytes
         ("lt", 3, "(({0} COLLATE \"unicode\") < {1})"),  # the order of a dictionary
-    ],
+    ], 3),  # a deep run: all of them
 )  # fmt: skip
 def test_a_spelling_with_another_meaning_is_found(name: str, at: int, template: str) -> None:
     letters = "".join(LETTERS[kind] for kind in fn.TABLE[name][at].takes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -64,9 +65,8 @@ def measured(release: PlannedRelease, part: int, block: Any) -> Any:
     return ranks.from_leaves(block.groups, block.group, block.leaf, block.count)
 
 
-# A deep run: all.
-@pytest.mark.parametrize("query", few(QUESTIONS, 8))
-@pytest.mark.parametrize("numbers", [200, 7000, 10**6])
+# A deep run: each with each.
+@pytest.mark.parametrize(("query", "numbers"), few(itertools.product(QUESTIONS, [200, 7000, 10**6]), 8))
 def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", numbers)
     session = protect()
@@ -80,9 +80,8 @@ def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch:
         assert (np.concatenate(blocks) == whole[:, places]).all()
 
 
-# A deep run: all.
-@pytest.mark.parametrize("query", few(QUESTIONS, 5))
-@pytest.mark.parametrize("rows", [0, 1])
+# A deep run: each with each.
+@pytest.mark.parametrize(("query", "rows"), few(itertools.product(QUESTIONS, [0, 1]), 5))
 def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", 1000)
     full, few = protect(), protect(TABLE.slice(0, rows))

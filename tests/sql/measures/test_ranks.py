@@ -51,10 +51,10 @@ def release_of(session: dp.Session, sql: str, epsilon: Fraction = Fraction(1)) -
     return release
 
 
-# A deep run: all.
-@pytest.mark.parametrize("form", few(FORMS, 8))
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("by", ["", "k"])
+# A deep run: each with each.
+@pytest.mark.parametrize(
+    ("form", "neighbours", "by"), few(itertools.product(FORMS, ["add_remove", "replace_one"], ["", "k"]), 9)
+)
 def test_a_charge_is_that_of_its_draws(form: str, neighbours: str, by: str) -> None:
     sql = f"SELECT {form} AS v, COUNT(*) AS c FROM data {'GROUP BY k' if by else ''}"
     with protect(neighbours=neighbours) as session:
@@ -299,9 +299,8 @@ TOGETHER = {
 }
 
 
-# A deep run: all.
-@pytest.mark.parametrize("name", few(TOGETHER, 5))
-@pytest.mark.parametrize("streamed", [False, True])
+# A deep run: each with each.
+@pytest.mark.parametrize(("name", "streamed"), few(itertools.product(TOGETHER, [False, True]), 5))
 def test_they_go_with_dates_lists_keys_and_released_numbers(
     name: str, streamed: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -51,7 +51,7 @@ ASKED = [
     )
 ]  # fmt: skip
 """Those that DuckDB and PostgreSQL are asked: each clause and each measure, most at the end that is hardest for it."""
-SPREAD = 6
+SPREAD = 4
 """Of how many types of numbers Spark and ClickHouse are asked; a deep run: of all."""
 ENGINES = {
     "duckdb": types.DUCKDB, "postgres": types.POSTGRES, "spark": types.SPARK, "clickhouse": types.CLICKHOUSE,
