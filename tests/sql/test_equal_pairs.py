@@ -112,8 +112,6 @@ def problems(pair: Pair, policy: dict[str, Any]) -> list[str]:
     questions = [PLAIN, *(SIGN.format(at=at) for at in chosen_ones if pair.number)]
     # Texts are told apart by their bytes: a class of one row is not shown.
     tables = list(swapped())[: 5 if _one_class(pair) else 4]
-    if not _one_class(pair):
-        tables = few(tables, 3)  # a deep run: with the last one swapped, too
     answers = [shown(pair, rows, questions, policy) for rows in tables]
     keys = [[[group.partition(":")[0] for group in groups] for groups in answer] for answer in answers]
     out = _differences(questions, keys)

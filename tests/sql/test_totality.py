@@ -67,7 +67,7 @@ def line_of(name: str, result: Call) -> int | None:
 def test_every_function_is_total_and_stays_in_its_span(name: str) -> None:
     reached = set()
     for line in fn.TABLE[name]:
-        for args in few(arguments(name, line), 3):  # a deep run: every combination of bounds
+        for args in few(arguments(name, line), 4):  # a deep run: every combination of bounds
             result = fn.call(name, *args)
             assert result is not None, (line.usage, line.takes)
             reached.add(line_of(name, result))
