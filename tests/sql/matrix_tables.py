@@ -1,8 +1,9 @@
 """The tables of the matrix of types: on each engine a table and its neighbours, with a column of every type or of one.
 
 `wide` has all types at once. Its people have one value all, or all values; the chosen person, who is in one of two
-neighbours, has each value in turn in a deep run, else eight of them, before all other rows or after them. `of_units` has
-the type as that of the unit; its neighbours lack one person, who is a class of values that the engine itself holds equal.
+neighbours, has each value in turn in a deep run, else eight of them, before all other rows or after them. `of_units`
+has the type as that of the unit; its neighbours lack one person, who is a class of values that the engine itself holds
+equal.
 """
 
 from __future__ import annotations
