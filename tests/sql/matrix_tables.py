@@ -1,9 +1,8 @@
 """The tables of the matrix of types: on each engine a table and its neighbours, with a column of every type or of one.
 
 `wide` has all types at once. Its people have one value all, or all values; the chosen person, who is in one of two
-neighbours, has each value in turn in a deep run, else eight of them, before all other rows or after them. `of_units`
-has the type as that of the unit; its neighbours lack one person, who is a class of values that the engine itself holds
-equal.
+neighbours, has each value in turn, before all other rows or after them. `of_units` has the type as that of the unit;
+its neighbours lack one person, who is a class of values that the engine itself holds equal.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from tests import depth, servers
+from tests import servers
 from tests.sql import equal_pairs
 from tests.sql.physical import types
 
@@ -178,7 +177,6 @@ def _wide(size: int, by_row: bool, few: bool) -> tuple[Tables, list[list[Row]]]:
     everything = [(at, at // rows, at % 10, at) for at in range(size + 1)]
     names, versions = ["one value"], [people(lambda at: 0)]
     placed = [(first, bool(first % 2)) for first in range(size)]
-    placed = [*placed[:2], *depth.few(placed[2:], 6)]  # a deep run: the chosen has every value of every type
     # Of the first two values, which are equal but not alike where there are such, each at either end.
     placed = [(0, True), (1, True)] if few else [*placed, (0, True), (1, False)]
     for first, before in placed:
