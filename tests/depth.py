@@ -23,17 +23,6 @@ def examples(usual: int, deep: int) -> int:
     return max(1, round((deep if DEEP else usual) * float(os.environ.get("DISCREET_EXAMPLES", "1"))))
 
 
-def square(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """Combinations of lists: all in a deep run, else the diagonals, on which each value occurs."""
-    size = max(map(len, lists))
-    numbered = itertools.product(*(enumerate(one) for one in lists))
-    return [
-        tuple(value for _, value in combined)
-        for combined in numbered
-        if DEEP or sum(at for at, _ in combined) % size == 0
-    ]
-
-
 def few(cases: Iterable[T], usual: int) -> list[T]:
     """Cases of one kind: all in a deep run, else an evenly spread selection, the same each time, with both ends.
 
@@ -45,11 +34,6 @@ def few(cases: Iterable[T], usual: int) -> list[T]:
     if DEEP or usual >= len(listed):
         return listed
     return [listed[round(at * (len(listed) - 1) / (usual - 1))] for at in range(usual)]
-
-
-def deep_only(test: T) -> T | None:
-    """A test that only a deep run collects; others beside it ask the same of a smaller case."""
-    return test if DEEP else None
 
 
 def in_turn(*lists: Sequence[Any]) -> list[tuple[Any, ...]]:
