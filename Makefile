@@ -60,7 +60,7 @@ test: style  ## lint, types, import contracts and every test
 tests: $(VENV)/dev
 	$(BIN)/python -m pytest -n $(WORKERS)
 
-test-deep: lint  ## the same with every case of every list and more random ones; hours
+test-deep: lint  ## the same with every case of every list, which make test slices, and more random ones; hours
 	DISCREET_DEEP=1 $(BIN)/python -m pytest -n $(WORKERS)
 
 lint: style types  ## ruff, mypy --strict and the floors

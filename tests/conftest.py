@@ -14,19 +14,21 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
+from tests.depth import examples
 from tests.scripts_of_pages import make_once
 
 if TYPE_CHECKING:
     from xdist.scheduler.protocol import Scheduling
 
-settings.register_profile("untimed", deadline=None)  # a busy machine is no fault
+# A busy machine is no fault. A deep run has twice as many examples of each property that does not say how many.
+settings.register_profile("untimed", max_examples=examples(50, 100), deadline=None)
 settings.load_profile("untimed")
 
 LONG = frozenset({
     "tests/sql/test_sensitivity.py", "tests/sql/test_matrix.py", "tests/sql/test_equal_pairs.py",
     "tests/sql/test_totality.py", "tests/sql/measures/test_quantile_tree.py", "tests/session/test_session.py",
     "tests/test_docs.py", "tests/sql/physical/test_physical_types.py", "tests/sql/conformance/test_conformance.py",
-    "tests/sql/lower/test_contribution_bounding.py", "tests/cli/test_streams.py", "tests/plots/test_figures.py",
+    "tests/sql/lower/test_contribution_bounding.py", "tests/cli/test_streams.py",
 })  # fmt: skip
 """Files whose tests are dealt out one by one, as all of one together would keep one process busy to the end."""
 

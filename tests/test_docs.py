@@ -20,6 +20,7 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.policy import Policy
 from discreet.session import Session
+from tests.depth import few
 from tests.test_readme import ROOT, _blocks, _shell
 from tests.warm import programs
 
@@ -193,7 +194,8 @@ def test_the_picture_of_bounds_is_what_answers_do(hi: float) -> None:
     )
 
 
-@pytest.mark.parametrize("cap", [2, 9, 25])
+# A deep run asks the cap between them, too.
+@pytest.mark.parametrize("cap", few([2, 9, 25], 2))
 def test_the_picture_of_max_rows_is_what_answers_do(cap: int) -> None:
     # Numbers of visits at the quantiles of the geometric distribution; g tells the questions apart.
     ranks = (np.arange(CHOOSING.UNITS) + 0.5) / CHOOSING.UNITS

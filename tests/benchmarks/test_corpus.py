@@ -1,13 +1,14 @@
 """A part of the corpus on every run: no answer is wrong, no data set is unasked, and what is refused proposes a way on.
 
-`make corpus` asks all of it. Here an eighth of each data set is asked, by a checksum of the names, so that it stays the
-same.
+`make corpus` asks all of it. Here a sixteenth of each data set is asked, and two questions at least, by a checksum of
+the names, so that they stay the same; a deep run asks an eighth.
 """
 
 from __future__ import annotations
 
 import math
 import zlib
+from functools import cache
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,19 +21,26 @@ from benchmarks.corpus.reasons import REASONS
 
 from discreet.errors import QueryRefused
 from discreet.sql.measures.measure import Measure
+from tests.depth import DEEP
 
-PART = 8
+PART = 8 if DEEP else 16
 """One question in so many is asked."""
 
 
 def part(folder: Path) -> list[Question]:
     mixed = sorted(read(folder), key=lambda one: zlib.crc32(one.name.encode()))
-    return mixed[: math.ceil(len(mixed) / PART)]
+    return mixed[: max(2, math.ceil(len(mixed) / PART))]
+
+
+@cache
+def loaded(folder: Path) -> Data:
+    """A data set, invented once for all tests."""
+    return load(folder)
 
 
 @pytest.fixture(scope="module", params=sources(), ids=lambda folder: folder.name)
 def verdicts(request: pytest.FixtureRequest) -> list[Verdict]:
-    data = load(request.param)
+    data = loaded(request.param)
     return [judge(question, data) for question in part(request.param)]
 
 
@@ -50,7 +58,7 @@ def test_what_is_refused_proposes_a_way_on(verdicts: list[Verdict]) -> None:
 def test_what_refusals_propose_is_answered(folder: Path) -> None:
     """The statement that follows the words of a refusal is accepted, and the question itself is not."""
     asked = [one for one in read(folder) if one.instead]
-    session = load(folder).session if asked else None
+    session = loaded(folder).session if asked else None
     for one in asked:
         assert session is not None
         with pytest.raises(QueryRefused) as refused:
@@ -69,7 +77,7 @@ def test_there_are_three_hundred_questions_each_with_a_name_of_its_own() -> None
 @pytest.fixture(scope="module")
 def census() -> Data:
     (folder,) = (one for one in sources() if one.name == "census")
-    return load(folder)
+    return loaded(folder)
 
 
 def asked(sql: str, reason: str = "", truth: str = "") -> Question:

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.cli.conftest import Run
+from tests.depth import DEEP
 
 from discreet.errors import EngineError
 from discreet.ledger import Ledger
@@ -86,7 +87,8 @@ main()
 """
 
 
-@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+# A deep run sends SIGHUP, too.
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", *["SIGHUP"] * DEEP])
 def test_a_signal_stops_the_engine_says_what_was_charged_and_cleans_up(
     folder: Path, run: Run, name: str
 ) -> None:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests import inside
+from tests.depth import in_turn
 from tests.sql import units
 
 import discreet as dp
@@ -74,8 +75,8 @@ def test_keys_from_a_public_twin() -> None:
         units.session(engine, declared)
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+# A deep run asks all delimiters with both ends of lines.
+@pytest.mark.parametrize(("delimiter", "newline"), in_turn([",", ";", "\t", "|"], ["\n", "\r\n"]))
 def test_a_csv_file_with_twins(tmp_path: Path, delimiter: str, newline: str) -> None:
     rows = [["ID", '"id"', "x"], ["1", "7", "0"], ["2", "7", "0"]]
     text = newline.join(delimiter.join(row) for row in rows) + newline

@@ -45,9 +45,9 @@ def worst(statistic: Statistic, size: int, epsilon: Fraction) -> float:
 
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda one: one.name)
 def test_ladders_are_private_on_all_small_graphs(statistic: Statistic) -> None:
-    for size in (2, 3, 4, 5, *([6] if DEEP else [])):
+    for size in (2, 3, 4, *([6] if DEEP else [])):
         assert worst(statistic, size, Fraction(1)) <= 1 + 1e-9
-    assert worst(statistic, 5, Fraction(1)) > 0.4
+    assert 0.4 < worst(statistic, 5, Fraction(1)) <= 1 + 1e-9
 
 
 @pytest.mark.parametrize("statistic", STATISTICS, ids=lambda one: one.name)

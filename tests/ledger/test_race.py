@@ -14,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.depth import DEEP
 
 from discreet.errors import LedgerCorrupt
 from discreet.ledger import Loss, open_ledger
@@ -33,6 +34,8 @@ def test_the_budget_is_spent_to_the_last_cent_and_no_further(durable: str) -> No
         assert ledger.verify() == 100
 
 
+# A deep run plants it on PostgreSQL, too.
+@pytest.mark.parametrize("durable", ["file", "postgres"][: 1 + DEEP], indirect=True)
 def test_a_check_outside_the_transaction_is_caught(durable: str) -> None:
     result = race(durable, "unlocked")
     assert result["granted"] > 50 or result["stopped"], "too much was granted, or the others saw it"

@@ -13,6 +13,8 @@ import sys
 
 import pytest
 
+from tests.depth import in_turn
+
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
 FORK = """
@@ -73,8 +75,8 @@ def script(draw: str, at: int, before: bool, fault: str = "") -> str:
     return fault + FORK.replace("DRAW", draw).replace("AT", str(at)).replace("BEFORE", str(before))
 
 
-@pytest.mark.parametrize("draw", DRAWS)
-@pytest.mark.parametrize("before", [True, False], ids=["before the bytes", "after them"])
+# A deep run interrupts each draw at both places.
+@pytest.mark.parametrize(("draw", "before"), in_turn([*DRAWS], [True, False]))
 def test_a_child_that_goes_on_with_an_interrupted_draw_repeats_nothing(
     draw: str, before: bool, tmp_path: os.PathLike[str]
 ) -> None:

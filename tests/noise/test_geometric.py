@@ -10,6 +10,7 @@ from discreet.errors import InvalidParameter
 from discreet.noise import entropy, geometric
 from discreet.noise.geometric import draw, plan
 from discreet.noise.lanes import Thresholds
+from tests.depth import DEEP
 from tests.noise.fit import ALARM, alarm, bits_alarm
 from tests.noise.tape import Flipped, agrees, every_tape, law_of_geometric
 
@@ -18,7 +19,13 @@ HALF = Fraction(1, 2)
 
 @pytest.mark.parametrize(
     ("scale", "bits", "width", "rest", "depth"),
-    [(HALF, 0, 1, 1, 24), (HALF, 1, 1, 1, 24), (Fraction(1), 2, 1, 1, 20), (Fraction(3, 4), 1, 2, 3, 22)],
+    # A deep run asks the first with a bit as well.
+    [
+        (HALF, 0, 1, 1, 24),
+        *[(HALF, 1, 1, 1, 24)] * DEEP,
+        (Fraction(1), 2, 1, 1, 20),
+        (Fraction(3, 4), 1, 2, 3, 22),
+    ],
 )
 def test_the_law_by_every_tape(scale: Fraction, bits: int, width: int, rest: int, depth: int) -> None:
     chosen = plan(scale, False, width, rest, bits)

@@ -15,6 +15,7 @@ from discreet.noise import entropy, laplace
 from discreet.noise.entropy import Source, Words
 from discreet.noise.geometric import LIMIT, BitPlanes, draw, plan
 from discreet.noise.lanes import Thresholds
+from tests.depth import few, in_turn
 from tests.noise.fit import ALARM, laplace_alarms
 from tests.noise.tape import Flipped, SignReused, Tape, agrees, every_tape, law_of_laplace
 
@@ -34,14 +35,17 @@ def flipped(chosen: BitPlanes, plane: int, position: int = 12) -> BitPlanes:
 
 @pytest.mark.parametrize(
     ("scale", "bits", "width", "rest", "depth"),
-    [
-        (HALF, 0, 1, 1, 22),
-        (HALF, 1, 1, 1, 22),
-        (HALF, 2, 1, 1, 20),
-        (Fraction(2, 3), 1, 2, 1, 20),
-        (HALF, 1, 3, 2, 20),
-        (Fraction(1, 5), 1, 1, 4, 20),
-    ],
+    few(
+        [
+            (HALF, 0, 1, 1, 22),
+            (HALF, 1, 1, 1, 22),
+            (HALF, 2, 1, 1, 20),
+            (Fraction(2, 3), 1, 2, 1, 20),
+            (HALF, 1, 3, 2, 20),
+            (Fraction(1, 5), 1, 1, 4, 20),
+        ],
+        3,  # a deep run asks all numbers of bits and widths
+    ),
 )
 def test_the_law_by_every_tape(scale: Fraction, bits: int, width: int, rest: int, depth: int) -> None:
     # The same code as at any width and number of bits; narrow words make all tapes few enough to run.
@@ -80,15 +84,18 @@ def by_words(scale: Fraction, count: int) -> npt.NDArray[np.int64]:
 SCALES = [Fraction(1, 3), Fraction(1), Fraction(100), (1 << 20) + Fraction(1, 7), Fraction(1 << 56)]
 
 
-@pytest.mark.parametrize("scale", [*SCALES, Fraction(1 << 14)])
-@pytest.mark.parametrize("how", [by_blocks, by_words])
+# A deep run asks both ways at each scale.
+@pytest.mark.parametrize(("scale", "how"), in_turn([*SCALES, Fraction(1 << 14)], [by_blocks, by_words]))
 def test_goodness_of_fit(scale: Fraction, how: Callable[[Fraction, int], npt.NDArray[np.int64]]) -> None:
     # 1,000,000 draws, 8 checks of false alarm 1e-11 each; power: see tests/noise/fit.py.
     alarms = laplace_alarms(how(scale, 1_000_000), float(scale))
     assert min(alarms.values()) > ALARM, alarms
 
 
-@pytest.mark.parametrize(("scale", "plane"), [(Fraction(100), 10), (Fraction(1 << 20), 24), (Fraction(3), 5)])
+# A deep run plants it at three scales.
+@pytest.mark.parametrize(
+    ("scale", "plane"), few([(Fraction(100), 10), (Fraction(1 << 20), 24), (Fraction(3), 5)], 2)
+)
 def test_goodness_of_fit_catches_a_flipped_digit(scale: Fraction, plane: int) -> None:
     # The 12th digit is worth 2^-12. It shows in the fit of 1,000,000 draws where the bit's probability is
     # below it (244 wrong draws against 40 right ones); in a common bit only every_tape sees it, above.
@@ -102,7 +109,8 @@ def test_goodness_of_fit_catches_a_flipped_digit(scale: Fraction, plane: int) ->
     assert alarms["bits"] < ALARM
 
 
-@pytest.mark.parametrize("scale", SCALES)
+# A deep run plants it at all scales.
+@pytest.mark.parametrize("scale", few(SCALES, 2))
 def test_goodness_of_fit_catches_a_reused_sign(scale: Fraction) -> None:
     chosen = plan(scale, True, 8)
     source = SignReused(entropy.system(), len(chosen.thresholds.planes))

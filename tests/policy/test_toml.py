@@ -7,6 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from tests.depth import in_turn
 from typer.testing import CliRunner
 
 import discreet as dp
@@ -77,13 +78,12 @@ def test_the_greatest_number_of_rows_can_be_asked(folder: Path) -> None:
     assert exit_code(path) == 0
 
 
-@pytest.mark.parametrize(
-    "url",
+# A deep run writes each at both places.
+@pytest.mark.parametrize(("url", "where"), in_turn(
     ["x:y", "parquet:", "", "  ", "csv:///", "duckdb:", "visits", "http://localhost/x.csv", "s3://b/x.parquet",
      "parquet:none.parquet", "parquet:visits.parquet#x", "csv:none.csv", "duckdb:none.db", "parquet:a\\u0000b",
-     "parquet:a\\u001bb", "postgresql://user@[::1/x"],
-)  # fmt: skip
-@pytest.mark.parametrize("where", ["source", "table"])
+     "parquet:a\\u001bb", "postgresql://user@[::1/x"], ["source", "table"],
+))  # fmt: skip
 def test_a_place_that_cannot_be_opened_is_named(folder: Path, url: str, where: str) -> None:
     path = folder / "policy.toml"
     text = TEXT.replace("parquet:visits.parquet", url)

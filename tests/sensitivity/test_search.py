@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.depth import few
 
 from discreet.errors import InvalidParameter
 from discreet.sensitivity import search
@@ -47,7 +48,8 @@ SOUND: list[tuple[Any, float, Any, int, dict[str, Any]]] = [
 ]
 
 
-@pytest.mark.parametrize(("query", "claim", "bounds", "records", "more"), BROKEN)
+# A deep run breaks all.
+@pytest.mark.parametrize(("query", "claim", "bounds", "records", "more"), few(BROKEN, 6))
 def test_a_wrong_claim_is_broken(
     query: Any, claim: float, bounds: Any, records: int, more: dict[str, Any]
 ) -> None:
@@ -65,7 +67,8 @@ def test_a_wrong_claim_is_broken(
         assert (one[1:] == other[1:]).all()
 
 
-@pytest.mark.parametrize(("query", "claim", "bounds", "records", "more"), SOUND)
+# A deep run searches all six.
+@pytest.mark.parametrize(("query", "claim", "bounds", "records", "more"), few(SOUND, 3))
 def test_a_right_claim_is_reached_and_not_broken(
     query: Any, claim: float, bounds: Any, records: int, more: dict[str, Any]
 ) -> None:

@@ -300,7 +300,7 @@ def test_another_confidence_is_free(file: Path) -> None:
 
 def test_large_answers_keep_their_intervals_beside_their_values() -> None:
     """DuckDB gives the rows of large results in any order; this many come in several pieces."""
-    size = 300_000
+    size = 150_000  # more than a row group of DuckDB
     with dp.protect(
         pa.table({"k": np.arange(size)}), privacy_unit="row", bounds={"k": (0, size - 1)}, budget=9
     ) as session:
@@ -613,8 +613,10 @@ def charged(ledger: Ledger) -> set[str]:
 
 
 def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
-    """Power: each third kill waits for a computation; in runs of 60, 20 and more cut a charge off from its end."""
-    shown = crash(tmp_path, examples(60, 200), "none")
+    """Power: each third kill waits for a computation; of 20 such kills 19 cut a charge off,
+    so that 12 all miss with 0.05^12.
+    """
+    shown = crash(tmp_path, examples(36, 200), "none")
     same = dp.protect(tmp_path / "visits.parquet", privacy_unit="u", max_rows=2, bounds={"a": (0, 100)}, budget=2,
                       ledger=":memory:")  # fmt: skip
     plan = inside.plan_of(
@@ -640,6 +642,11 @@ def test_no_kill_shows_an_answer_that_was_not_charged(tmp_path: Path) -> None:
 
 def test_a_session_that_answers_before_it_charges_is_caught(tmp_path: Path) -> None:
     """Power: each kill waits for an answer, and falls before its charge, which comes `LONGEST` later."""
-    shown = crash(tmp_path, 20, "answer-first")
-    with open_ledger(tmp_path / "ledger.db") as ledger:
-        assert not set(shown) <= charged(ledger)
+    for turn in range(5):  # 20 kills at most, and no more once the fault was seen
+        folder = tmp_path / str(turn)
+        folder.mkdir()
+        shown = crash(folder, 4, "answer-first")
+        with open_ledger(folder / "ledger.db") as ledger:
+            if not set(shown) <= charged(ledger):
+                return
+    pytest.fail("the fault was not seen")

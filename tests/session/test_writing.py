@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+from tests.depth import few, in_turn
 from tests.warm import programs
 
 import discreet as dp
@@ -34,10 +35,11 @@ from discreet.release.answer_archive import Packer
 from discreet.release.answer_file import Target
 from discreet.session import writing
 from discreet.sql.finish import blockwise as streamed
+from discreet.sql.finish import recall
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table({
-    "x": RNG.integers(0, 300, 5000), "y": RNG.integers(0, 300, 5000) ** 2 // 300, "v": RNG.random(5000),
+    "x": RNG.integers(0, 160, 5000), "y": RNG.integers(0, 160, 5000) ** 2 // 160, "v": RNG.random(5000),
     "name": RNG.choice(["Ann", "Bob"], 5000),
 })  # fmt: skip
 COUNT = "SELECT x, y, COUNT(*) AS n FROM data GROUP BY x, y"
@@ -55,8 +57,17 @@ QUESTIONS = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def _large() -> Iterator[None]:
+    """25,600 groups are as many as cannot be kept in memory, so that answers are made block by block."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(streamed, "IN_MEMORY", 1 << 14)
+        patch.setattr(recall, "MOST_RECALLED_GROUPS", 1 << 14)
+        yield
+
+
 def protect(folder: Path, table: pa.Table = TABLE, budget: Any = 1000) -> dp.Session:
-    return dp.protect(table, privacy_unit="row", bounds={"x": (0, 299), "y": (0, 299), "v": (0, 1)}, budget=budget,
+    return dp.protect(table, privacy_unit="row", bounds={"x": (0, 159), "y": (0, 159), "v": (0, 1)}, budget=budget,
                       ledger=folder / "ledger.db")  # fmt: skip
 
 
@@ -66,7 +77,7 @@ def left_over(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("query", QUESTIONS)
 def test_a_file_holds_the_answer(query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed, "NUMBERS", 17_000)
+    monkeypatch.setattr(streamed, "NUMBERS", 4_800)
     session = protect(tmp_path)
     written = session.write(query, 1, tmp_path / "a.parquet")
     assert session.budget.spent == 1
@@ -91,7 +102,8 @@ def test_a_file_holds_the_answer(query: str, tmp_path: Path, monkeypatch: pytest
     assert session.ledger.verify() == 2
 
 
-@pytest.mark.parametrize("query", QUESTIONS)
+# A deep run writes the answers of all.
+@pytest.mark.parametrize("query", few(QUESTIONS, 5))
 def test_what_was_answered_is_written(query: str, tmp_path: Path) -> None:
     session = protect(tmp_path)
     release = session.sql(query, 1)
@@ -105,8 +117,8 @@ def test_csv(tmp_path: Path) -> None:
     assert pc.read_csv(tmp_path / "a.csv").to_pydict() == session.sql(COUNT, 1).to_dict()
 
 
-@pytest.mark.parametrize("rows", [TABLE.slice(0, 0), TABLE.slice(0, 1)])
-@pytest.mark.parametrize("query", QUESTIONS[:6])
+# A deep run asks each question of no row and of one.
+@pytest.mark.parametrize(("query", "rows"), in_turn(QUESTIONS[:6], [TABLE.slice(0, 0), TABLE.slice(0, 1)]))
 def test_the_data_decides_no_shape(query: str, rows: pa.Table, tmp_path: Path) -> None:
     shapes = []
     for name, table in (("all", TABLE), ("few", rows)):
@@ -150,7 +162,7 @@ def test_questions_are_refused_before_the_charge(tmp_path: Path, monkeypatch: py
         session.write("SELECT x, y, nothing(x) AS n FROM data GROUP BY x, y", 1, tmp_path / "a.csv")
     with pytest.raises(BudgetExceeded):
         session.write(COUNT, 2, tmp_path / "a.csv")
-    monkeypatch.setattr(writing, "MOST_KEPT", 80_000)
+    monkeypatch.setattr(writing, "MOST_KEPT", 20_000)
     with pytest.raises(QueryRefused, match="noisy integers"):
         session.write(COUNT, 1, tmp_path / "a.csv")
     assert session.budget.spent == 0
@@ -253,13 +265,13 @@ def test_nothing_is_settled_or_written_without_noise(tmp_path: Path, monkeypatch
 
 def test_how_far_it_is_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(writing, "EVERY", 0.0)
-    monkeypatch.setattr(streamed, "NUMBERS", 20_000)
+    monkeypatch.setattr(streamed, "NUMBERS", 6_000)
     said: list[str] = []
     session = protect(tmp_path)
     session.write(COUNT, 1, tmp_path / "a.parquet", progress=said.append)
     assert said[0] == "reading the data"
-    assert "drawing noise: 40,000 of 90,000 groups" in said
-    assert said[-1] == "writing the answer: 90,000 rows"
+    assert "drawing noise: 12,000 of 25,600 groups" in said
+    assert said[-1] == "writing the answer: 25,600 rows"
 
 
 def test_the_charge_is_durable_before_the_data_is_read(

@@ -147,7 +147,7 @@ PROBES = [probe for _, probe in physical.probes()]
 
 def cases(dialect: str, rounds: int = 1) -> list[Case]:
     """Every case of an engine, in a fixed order; each round has other modes."""
-    made = [*_of_values(dialect, rounds), *_of_units(dialect, rounds), *_mixed(dialect)]
+    made = [*_of_values(dialect, rounds), *of_units_alone(dialect, rounds), *of_two_types(dialect)]
     if dialect == "duckdb":
         made += [
             Case(dialect, "read", kind, sql, ROWS[0])
@@ -205,7 +205,8 @@ def _of_values(dialect: str, rounds: int) -> Iterator[Case]:
                 yield Case(dialect, "value", kind, _of_row(sql, CHOSEN), mode, ends if numeric else None)
 
 
-def _of_units(dialect: str, rounds: int) -> Iterator[Case]:
+def of_units_alone(dialect: str, rounds: int = 1) -> Iterator[Case]:
+    """Those that ask of a type as that of the unit."""
     modes = PLAIN + (SPLIT if dialect == "duckdb" else [])
     for number, kind in enumerate(kinds(dialect)):
         for turn in range(rounds):
@@ -216,7 +217,8 @@ def _of_units(dialect: str, rounds: int) -> Iterator[Case]:
         yield Case(dialect, "unit", kind, BY_NUMBER, Mode("id", 1))
 
 
-def _mixed(dialect: str) -> Iterator[Case]:
+def of_two_types(dialect: str) -> Iterator[Case]:
+    """Those that compare units of two types."""
     listed = list(kinds(dialect))
     for one, kind in enumerate(listed):
         for step in (1, 2, 5, 11):

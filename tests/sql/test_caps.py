@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests import inside
-from tests.depth import DEEP
+from tests.depth import DEEP, few, in_turn
 from tests.mechanisms.numeric.test_threshold import excess, law
 from tests.noise.tape import exp
 
@@ -94,13 +94,17 @@ def excesses(
         yield mechanism, max(excess(a, b, bound) - bound * slack, excess(b, a, bound) - bound * slack)
 
 
+# A deep run: all.
 @pytest.mark.parametrize(
     ("source", "epsilon"),
-    [
-        (source, epsilon)
-        for at, source in enumerate(SOURCES)
-        for epsilon in ((5, 20) if DEEP else (5, 20)[at % 2 :][:1])
-    ],
+    few(
+        [
+            (source, epsilon)
+            for at, source in enumerate(SOURCES)
+            for epsilon in ((5, 20) if DEEP else (5, 20)[at % 2 :][:1])
+        ],
+        7,
+    ),
 )
 def test_delta_holds_where_rows_are_units(source: str, epsilon: int, monkeypatch: pytest.MonkeyPatch) -> None:
     question, delta = f"SELECT k, COUNT(*) AS n FROM {source} GROUP BY k", Fraction(1, 10**6)
@@ -109,8 +113,9 @@ def test_delta_holds_where_rows_are_units(source: str, epsilon: int, monkeypatch
         assert real <= mechanism.delta
 
 
-@pytest.mark.parametrize("epsilon", [5, 20])
-@pytest.mark.parametrize("question", [TWO_NAMES, SETS])
+@pytest.mark.parametrize(
+    ("epsilon", "question"), in_turn([5, 20], [TWO_NAMES, SETS])
+)  # a deep run: each with each
 def test_names_used_twice_and_grouping_sets(
     question: str, epsilon: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:

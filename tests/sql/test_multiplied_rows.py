@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.sql.analyze.joins import joins
@@ -112,7 +113,8 @@ def truth(plain: duckdb.DuckDBPyConnection, sql: str) -> int:
     return int(plain.execute(sql).fetchall()[0][0])
 
 
-@pytest.mark.parametrize("source", FOLLOWS)
+# A deep run: all.
+@pytest.mark.parametrize("source", few(FOLLOWS, 12))
 def test_the_cap_follows(source: str, session: dp.Session, plain: duckdb.DuckDBPyConnection) -> None:
     sql = f"SELECT COUNT(*) AS n FROM {source}"
     release = release_of(session, sql)

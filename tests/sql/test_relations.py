@@ -13,6 +13,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside, people
+from tests.depth import few
 
 import discreet as dp
 from discreet.sql.plan.limits import Limits
@@ -78,7 +79,8 @@ STATEMENTS = [
 MACRO = "CREATE OR REPLACE MACRO clamp(x, lo, hi) AS CASE WHEN x < lo THEN lo WHEN x > hi THEN hi ELSE x END"
 
 
-@pytest.mark.parametrize("sql", STATEMENTS)
+# A deep run: every relation.
+@pytest.mark.parametrize("sql", few(STATEMENTS, 20))
 def test_answers_are_those_of_duckdb(sql: str, session: dp.Session, plain: duckdb.DuckDBPyConnection) -> None:
     plain.execute(MACRO)
     expected = plain.execute(sql).fetchall()

@@ -11,6 +11,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
+from tests.depth import few
 from tests.sql import harness
 
 from discreet.engines.schema import ColumnSchema, Type
@@ -70,7 +71,8 @@ def moved(sql: str, unit: bool, most: int) -> tuple[PlannedRelease, float]:
     return release, max(float(each.max()) for each in lost.values())
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+# A deep run: every question.
+@pytest.mark.parametrize("sql", few(QUESTIONS, 14))
 @pytest.mark.parametrize(("unit", "most"), [(False, 1), (True, 3)])
 def test_the_sensitivity_holds_and_is_reached(sql: str, unit: bool, most: int) -> None:
     if unit and "coalesce" in sql:
@@ -85,7 +87,8 @@ def test_the_sensitivity_holds_and_is_reached(sql: str, unit: bool, most: int) -
     assert release.sensitivity(measure) == pytest.approx(QUESTIONS[sql] * most * alone, rel=1e-6)
 
 
-@pytest.mark.parametrize("sql", [sql for sql in QUESTIONS if THIRD not in sql])
+# A deep run: with every question.
+@pytest.mark.parametrize("sql", few([sql for sql in QUESTIONS if THIRD not in sql], 9))
 def test_a_sensitivity_one_too_small_is_found(sql: str) -> None:
     sensitivity = PlannedRelease.sensitivity
     with mock.patch.object(

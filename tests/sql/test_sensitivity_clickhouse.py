@@ -15,6 +15,7 @@ import pytest
 from hypothesis import settings
 from pyarrow import parquet
 from tests import servers
+from tests.depth import examples
 from tests.sql import harness, neighbours
 
 from discreet.engines.clickhouse import ClickHouseEngine
@@ -74,7 +75,7 @@ def engine() -> Versions:
 
 
 def test_no_neighbour_moves_the_integers_further_than_the_plan_says(engine: Versions) -> None:
-    neighbours.see_no_violation(engine, settings(neighbours.RELAXED, max_examples=6), LACKING)
+    neighbours.see_no_violation(engine, settings(neighbours.RELAXED, max_examples=examples(3, 100)), LACKING)
 
 
 def test_one_row_too_many_is_found(engine: Versions) -> None:

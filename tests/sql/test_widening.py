@@ -11,6 +11,7 @@ from unittest import mock
 
 import pyarrow as pa
 import pytest
+from tests.depth import in_turn
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.schema import Type
@@ -50,10 +51,10 @@ FAR = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("sql", FAR)
-@pytest.mark.parametrize(
-    "ends", [(-(10**30), 10**30), (10**30, 10**31), (LO, HI), (LO, LO + 5), (HI - 5, HI)]
-)
+ENDS = [(-(10**30), 10**30), (10**30, 10**31), (LO, HI), (LO, LO + 5), (HI - 5, HI)]
+
+
+@pytest.mark.parametrize(("sql", "ends"), in_turn(FAR, ENDS))  # a deep run: each with each
 def test_bounds_beyond_64_bits_clamp_nothing(sql: str, ends: tuple[int, int]) -> None:
     assert runs(sql, v={"bounds": ends})
 

@@ -12,6 +12,7 @@ import pytest
 
 from discreet.ledger import Loss
 from discreet.policy import Policy
+from tests.depth import in_turn
 from tests.streams.invented import gaussian, opened, policy, row, silent, spec
 
 
@@ -27,8 +28,8 @@ def test_means_and_windows_without_noise(tmp_path: Path) -> None:
     assert found["1", "S"] == (245, 245, 510)  # nobody: the middle, and all of the range
 
 
-@pytest.mark.parametrize("method", ["tree", "root", "doubling"])
-@pytest.mark.parametrize("delta", [0, "1/1000000"])
+# A deep run asks each method with both kinds of noise.
+@pytest.mark.parametrize(("method", "delta"), in_turn(["tree", "root", "doubling"], [0, "1/1000000"]))
 def test_intervals_hold(method: str, delta: Any, tmp_path: Path) -> None:
     # Of 2,000 independent numbers at least 95 % lie within. A share below .875 has a chance of at most
     # exp(-2 2000 .075^2) = 1.7e-10 (Hoeffding); noise of twice the width is found.

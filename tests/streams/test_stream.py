@@ -17,6 +17,7 @@ from discreet.policy import Policy
 from discreet.streams import stream as module
 from discreet.streams.counting.seen import Seen
 from discreet.streams.state import Progress
+from tests.depth import examples
 from tests.streams.invented import charges, laplace, nodes, opened, policy, row, silent, spec
 
 
@@ -92,7 +93,7 @@ def _merged(table: list[dict[str, Any]], one: list[dict[str, Any]]) -> list[dict
 
 
 @pytest.mark.parametrize("method", ["period", "tree", "root", "even", "fraction"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20, 40), deadline=None)
 @given(table=st.lists(rows, max_size=12), one=st.lists(rows, max_size=6))
 def test_a_unit_moves_the_nodes_by_at_most_the_sensitivity(
     method: str,

@@ -16,6 +16,7 @@ from discreet.accounting.gaussian.gdp import GDP, SLACK, gdp_of, smoothing
 from discreet.accounting.loss import Loss
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter, UnsupportedEvent
+from tests.depth import in_turn
 
 SHIFTS = [(1,), (2,), (3,), (7,), (1, 1), (2, 1), (1, 1, 1), (3, 2, 1), (1,) * 8, (4, 1, 1, 1)]
 
@@ -68,8 +69,10 @@ def excess(variance: Fraction, shift: tuple[int, ...], square_of_mu: Fraction) -
     return worst
 
 
-@pytest.mark.parametrize("shift", SHIFTS, ids=str)
-@pytest.mark.parametrize("variance", [Fraction(2), Fraction(7, 2), Fraction(12)])
+# A deep run asks all shifts at each variance.
+@pytest.mark.parametrize(
+    ("shift", "variance"), in_turn(SHIFTS, [Fraction(2), Fraction(7, 2), Fraction(12)]), ids=str
+)
 def test_the_exact_curve_is_never_above_the_claim(variance: Fraction, shift: tuple[int, ...]) -> None:
     square = Fraction(sum(step * step for step in shift))
     noise = gdp_of(ev.DiscreteGaussianNoise(variance, square, neighbours="add_remove"))

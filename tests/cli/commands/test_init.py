@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from tests.cli.conftest import Run, make_visits
+from tests.depth import DEEP
 
 from discreet.cli.commands.init import scaffold
 from discreet.engines.duckdb.sources.csv_text import header
@@ -106,7 +107,10 @@ def uncommented(text: str) -> str:
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize("columns", [EVERY.column_names, ["age", "county", "tags"], ["user_active", "cost"]])
+# A deep run drafts a policy without a unit and without items, too.
+@pytest.mark.parametrize(
+    "columns", [EVERY.column_names, ["age", "county", "tags"], *[["user_active", "cost"]] * DEEP]
+)
 def test_every_line_works_when_it_is_uncommented(folder: Path, run: Run, columns: list[str]) -> None:
     parquet.write_table(EVERY.select(columns), folder / "every.parquet")
     text = uncommented(run("init", "every.parquet").stdout)

@@ -24,6 +24,7 @@ from discreet.learning import (
 from discreet.learning.models import bayes, clusters, trees
 from discreet.learning.models.releasing import features_of, places_of, wide
 from discreet.learning.statistics import moved
+from tests.depth import few
 from tests.learning.models import exact
 from tests.learning.models.exact import ODD, neighbours
 
@@ -58,8 +59,10 @@ def both(name: str, rng: np.random.Generator, rows: int, epsilon: float) -> Call
     return lambda side: MODELS[name](epsilon=epsilon).fit(features[side], labels[side])
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 40, 4000])
-@pytest.mark.parametrize("name", MODELS)
+# A deep run asks each model at all three.
+@pytest.mark.parametrize(
+    ("name", "epsilon"), few([(name, epsilon) for epsilon in (0.5, 40, 4000) for name in MODELS], 14)
+)
 def test_no_row_moves_a_release_further_than_its_noise_is_made_for(
     name: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

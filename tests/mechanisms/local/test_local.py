@@ -23,6 +23,7 @@ from discreet.mechanisms import (
 from discreet.mechanisms.laplace_sum import equal as laplace_sum
 from discreet.mechanisms.local import randomized_response
 from discreet.mechanisms.local.frequencies import _binomial
+from tests.depth import DEEP
 from tests.mechanisms.chances import Chances, Found, ceiling, leak, stand_in
 from tests.noise.fit import ALARM, alarm, laplace_alarms
 from tests.noise.tape import agrees, exp
@@ -189,7 +190,12 @@ def test_each_person_has_coins_of_their_own() -> None:
 
 @pytest.mark.parametrize(
     "mechanism",
-    [RandomizedResponse(1, 4), UnaryEncoding(1, 4), RandomizedResponse(3, 4), HadamardResponse(1, 4)],
+    [
+        RandomizedResponse(1, 4),
+        UnaryEncoding(1, 4),
+        *[RandomizedResponse(3, 4)] * DEEP,
+        HadamardResponse(1, 4),
+    ],
 )
 def test_estimates_are_unbiased_and_have_the_error_they_say(mechanism: Any) -> None:
     # 2,000 surveys of 500 people: the mean is within 7 deviations (false alarm 3e-12), the rms within 12 %.

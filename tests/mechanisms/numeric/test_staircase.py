@@ -10,6 +10,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import Laplace, Staircase
 from discreet.noise import staircase as draws
+from tests.depth import DEEP
 from tests.mechanisms.chances import Chances, Found, ceiling, leak
 from tests.noise.fit import ALARM, alarm
 from tests.noise.tape import exp
@@ -26,7 +27,8 @@ def law(chances: Chances, mechanism: Staircase, value: int) -> Found[int]:
     return chances.every(lambda: int(mechanism.release(value)), 1e-5)
 
 
-@pytest.mark.parametrize(("epsilon", "width"), [(2, 1), (2, 3), (3, 2), (1, 2)])
+# A deep run asks width 3 and a smaller epsilon as well.
+@pytest.mark.parametrize(("epsilon", "width"), [(2, 1), (3, 2), *[(2, 3), (1, 2)] * DEEP])
 def test_the_law_and_the_loss_by_every_value(chances: Chances, epsilon: int, width: int) -> None:
     mechanism = Staircase(epsilon, width)
     found, undecided = law(chances, mechanism, 0)

@@ -13,6 +13,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import ThresholdedCounts
 from discreet.mechanisms.numeric import threshold
+from tests.depth import DEEP, in_turn
 from tests.noise.tape import exp, law_of_laplace
 
 Law = dict[frozenset[tuple[str, int]], Fraction]
@@ -64,10 +65,12 @@ NEIGHBOURS = [
 ]
 
 
-@pytest.mark.parametrize(("groups", "neighbours", "one", "other"), NEIGHBOURS)
-@pytest.mark.parametrize("delta", ["0.01", "0.2"])
-def test_delta_by_every_noise(groups: int, neighbours: str, one: dict[str, int], other: dict[str, int], delta: str,
-                              monkeypatch: pytest.MonkeyPatch) -> None:  # fmt: skip
+# A deep run asks each pair at both deltas.
+@pytest.mark.parametrize(("pair", "delta"), in_turn(NEIGHBOURS, ["0.01", "0.2"]))
+def test_delta_by_every_noise(
+    pair: tuple[int, str, dict[str, int], dict[str, int]], delta: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    groups, neighbours, one, other = pair
     factor = 1 if neighbours == "add_remove" else 2
     mechanism = ThresholdedCounts(2 * groups * factor, delta, groups, neighbours)  # scale 1/2: a short tail
     a, missed_a = law(mechanism, one, monkeypatch)
@@ -94,13 +97,15 @@ REPEATED = [
 """Data sets of which one unit is counted so often in all and so often in one group, as UNION ALL does with a row."""
 
 
-@pytest.mark.parametrize(("total", "together", "neighbours", "one", "other"), REPEATED)
-@pytest.mark.parametrize("epsilon", [5, 20])
-@pytest.mark.parametrize("delta", ["1e-6", "0.2"])
+# A deep run asks each pair at both epsilons and both deltas.
+@pytest.mark.parametrize(("pair", "epsilon", "delta"), in_turn(REPEATED, [5, 20], ["1e-6", "0.2"]))
 def test_delta_where_a_group_counts_a_unit_several_times(
-    total: int, together: int, neighbours: str, one: dict[str, int], other: dict[str, int], epsilon: int, delta: str,
+    pair: tuple[int, int, str, dict[str, int], dict[str, int]],
+    epsilon: int,
+    delta: str,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
+    total, together, neighbours, one, other = pair
     mechanism = ThresholdedCounts(epsilon, delta, total, neighbours, together)
     a, missed_a = law(mechanism, one, monkeypatch)
     b, missed_b = law(mechanism, other, monkeypatch)
@@ -155,7 +160,8 @@ def test_the_threshold_covers_every_split_of_a_unit_and_is_the_least(
         assert mechanism.threshold == together or not enough(mechanism.threshold - 1)
 
 
-@pytest.mark.parametrize("groups", [1, 2])
+# A deep run looks at two groups as well.
+@pytest.mark.parametrize("groups", [1, 2] if DEEP else [1])
 def test_delta_is_attained_and_one_less_exceeds_it(groups: int, monkeypatch: pytest.MonkeyPatch) -> None:
     mechanism = ThresholdedCounts(2 * groups, "0.01", groups)
     new = {"c": 1, "d": 1} if groups == 2 else {"c": 1}

@@ -17,6 +17,7 @@ from discreet.errors import InvalidParameter
 from discreet.learning import PrivateArrays, data_independent, pate
 from discreet.mechanisms.numeric import vote_loss
 from discreet.mechanisms.numeric.vote_loss import UNIT, VoteLoss, clearness, moments
+from tests.depth import few
 from tests.learning.test_pate import CLASSES, PUBLIC, nearest, rows
 
 
@@ -77,7 +78,8 @@ def broken(told: VoteLoss, rng: np.random.Generator) -> bool:
 TOLD = [VoteLoss(epsilon, gamma, 5, 30, "1e-5") for epsilon in ("1/2", 4) for gamma in ("1/20", "1/2")]
 
 
-@pytest.mark.parametrize("told", TOLD)
+# A deep run asks both epsilons with both parts.
+@pytest.mark.parametrize("told", few(TOLD, 2))
 def test_the_sensitivity_is_smooth(told: VoteLoss) -> None:
     rng = np.random.default_rng(3)
     assert not any(broken(told, rng) for _ in range(25))

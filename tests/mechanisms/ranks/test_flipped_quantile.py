@@ -14,6 +14,7 @@ from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
 from discreet.mechanisms.ranks.quantile import ExponentialQuantile, row_moves
 from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds, moves
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
+from tests.depth import DEEP, few
 from tests.mechanisms.ranks.test_quantile import (
     LEAVES,
     QS,
@@ -44,7 +45,8 @@ def on_paper(mechanism: ExponentialQuantile, data: Data) -> list[float]:
     return out
 
 
-@pytest.mark.parametrize("q", QS)
+# A deep run asks five quantiles.
+@pytest.mark.parametrize("q", few(QS, 3))
 def test_the_law_is_the_one_on_paper_and_within_epsilon(q: Fraction) -> None:
     mechanism = FlippedQuantile(Fraction(3, 2), q, EVEN)
     law = law_of(mechanism)
@@ -62,7 +64,8 @@ def test_planted_faults_are_found() -> None:
     assert loss(law_of(FlippedQuantile(3, q, EVEN)), added) > 1.05 * 1.5
 
 
-@pytest.mark.parametrize("q", ["1/2", "9/10"])
+# A deep run draws the median as well.
+@pytest.mark.parametrize("q", ["1/2", "9/10"] if DEEP else ["9/10"])
 def test_goodness_of_fit(q: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # 60,000 groups: a relative error of a probability of 1/10 by 8 % is caught.
     monkeypatch.setattr("discreet.mechanisms.ranks.flipped_quantile.COINS", 100_000)

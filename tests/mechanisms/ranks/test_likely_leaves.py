@@ -18,6 +18,7 @@ from discreet.mechanisms.ranks.rank_candidates import Parts
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 from discreet.noise.weighted_choice import uniform_below
+from tests.depth import DEEP, few
 from tests.mechanisms.ranks.drawn import by_outcome
 from tests.mechanisms.ranks.test_quantile import LEAVES, MEASURE, counts, tables
 from tests.noise.fit import ALARM, alarm
@@ -42,7 +43,7 @@ TAKEN = LikelyLeaves.taken
 @pytest.mark.parametrize(
     ("within", "reach", "planted"),
     [
-        (0, Fraction(1, 2), None),
+        *[(0, Fraction(1, 2), None)] * DEEP,  # where leaves are soon far
         (1, quantile.REACH, None),
         (0, quantile.REACH, kept_half),
         (1, quantile.REACH, never_farther),
@@ -87,7 +88,8 @@ def least(made: SurroundedQuantile, data: tuple[int, ...]) -> tuple[Any, Any]:
     return np.array(said), np.array(true)
 
 
-@pytest.mark.parametrize("q", [Fraction(1, 4), HALF, Fraction(9, 10)])
+# A deep run asks the median as well.
+@pytest.mark.parametrize("q", few([Fraction(1, 4), HALF, Fraction(9, 10)], 2))
 def test_no_ends_around_the_leaves_are_nearer_than_is_said(
     q: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,7 +18,7 @@ from discreet.mechanisms.ranks.quantile_order import steps
 from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds, stretch
 from discreet.mechanisms.ranks.rank_candidates import PIECES, Candidates, Parts, rows_before_place
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
-from tests.depth import examples
+from tests.depth import DEEP, examples, few
 from tests.mechanisms.ranks.drawn import by_outcome
 from tests.mechanisms.ranks.test_quantile import LEAVES, MEASURE, added, counts, tables
 from tests.noise.fit import ALARM, alarm
@@ -40,12 +40,14 @@ def worst(mechanism: QuantilesWithEnds, rows: int) -> float:
     )
 
 
-@pytest.mark.parametrize("q", [Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)])
+# A deep run asks the median as well.
+@pytest.mark.parametrize("q", few([Fraction(1, 4), Fraction(1, 2), Fraction(9, 10)], 2))
 def test_the_exact_loss_of_all_three_is_within_epsilon(q: Fraction) -> None:
     assert worst(QuantilesWithEnds(2, [q], MEASURE), 2) <= 2 * (1 + 1e-9)
 
 
-@pytest.mark.parametrize("quantiles", [THREE, [Fraction(1, 3), Fraction(2, 3)]])
+# A deep run asks two quantiles as well.
+@pytest.mark.parametrize("quantiles", [THREE, [Fraction(1, 3), Fraction(2, 3)]][: 1 + DEEP])
 def test_the_exact_loss_of_several_is_within_epsilon(quantiles: list[Fraction]) -> None:
     assert worst(QuantilesWithEnds(2, quantiles, MEASURE, ends=False), 3) <= 2 * (1 + 1e-9)
 
@@ -156,7 +158,8 @@ def test_ends_are_beside_the_number() -> None:
             assert np.all((number >= 0) & (number < LEAVES))
 
 
-@pytest.mark.parametrize("reach", [quantile.REACH, Fraction(1, 10)])
+# A deep run also has leaves that are soon far.
+@pytest.mark.parametrize("reach", [quantile.REACH, Fraction(1, 10)][: 1 + DEEP])
 @pytest.mark.parametrize(("quantiles", "ends"), [(THREE, False)])
 def test_the_law_is_that_of_the_draws(
     monkeypatch: pytest.MonkeyPatch, reach: Any, quantiles: list[Fraction], ends: bool

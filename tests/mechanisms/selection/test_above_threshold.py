@@ -17,6 +17,7 @@ from scipy import stats
 from discreet.errors import Exhausted, InvalidParameter
 from discreet.mechanisms import AboveThreshold
 from discreet.noise.distribution import DiscreteLaplace
+from tests.depth import in_turn
 from tests.mechanisms.chances import Chances, Found, ceiling, leak, stand_in
 from tests.noise.fit import ALARM
 
@@ -29,15 +30,17 @@ def law(chances: Chances, mechanism: AboveThreshold, values: list[int]) -> Found
 PAIRS = [([0, 0], [1, -1]), ([1, 1], [0, 0]), ([0, 1], [1, 0]), ([-1, 0], [0, 1])]
 
 
-@pytest.mark.parametrize(("one", "other"), PAIRS)
-@pytest.mark.parametrize("parameters", [{"c": 1}, {"c": 2}, {"c": 2, "resets": True}])
+# A deep run asks each pair with all parameters.
+@pytest.mark.parametrize(
+    ("pair", "parameters"), in_turn(PAIRS, [{"c": 1}, {"c": 2}, {"c": 2, "resets": True}])
+)
 def test_neighbours_differ_by_at_most_epsilon(
-    monkeypatch: pytest.MonkeyPatch, one: list[int], other: list[int], parameters: dict[str, Any]
+    monkeypatch: pytest.MonkeyPatch, pair: tuple[list[int], list[int]], parameters: dict[str, Any]
 ) -> None:
     resets = "resets" in parameters
     chances = stand_in(monkeypatch, 0.03 if resets else 1e-3)
     mechanism = AboveThreshold(6, **parameters)
-    laws = [law(chances, mechanism, values) for values in (one, other)]
+    laws = [law(chances, mechanism, values) for values in pair]
     assert leak(*laws) <= 6
     assert resets or ceiling(*laws) <= 6.6  # the rarest outcomes have little more mass than what is undecided
 

@@ -14,6 +14,7 @@ from discreet.mechanisms.selection import noisy_max
 from discreet.mechanisms.selection.noisy_max import Noise
 from discreet.noise import geometric, laplace, unbounded
 from discreet.noise.distribution import DiscreteLaplace
+from tests.depth import in_turn
 from tests.mechanisms.chances import Chances, Found, ceiling, leak, stand_in
 from tests.noise.fit import ALARM, alarm
 
@@ -37,12 +38,14 @@ def first_wins(monkeypatch: pytest.MonkeyPatch) -> None:
 PAIRS = [([1, 0], [0, 1]), ([0, 0], [1, -1]), ([0, 0], [-1, 1]), ([0, 0], [0, 1])]
 
 
-@pytest.mark.parametrize("noise", KINDS)
-@pytest.mark.parametrize(("one", "other"), PAIRS)
-@pytest.mark.parametrize("ties", ["random", "first"])
+# A deep run asks each pair with both kinds of noise and both ways of ties.
+@pytest.mark.parametrize(
+    ("pair", "how"), in_turn(PAIRS, [(noise, ties) for ties in ("random", "first") for noise in KINDS])
+)
 def test_neighbours_differ_by_at_most_epsilon(
-    monkeypatch: pytest.MonkeyPatch, noise: Noise, one: list[int], other: list[int], ties: str
+    monkeypatch: pytest.MonkeyPatch, pair: tuple[list[int], list[int]], how: tuple[Noise, str]
 ) -> None:
+    (one, other), (noise, ties) = pair, how
     chances = stand_in(monkeypatch, 1e-5)
     if ties == "first":
         first_wins(monkeypatch)

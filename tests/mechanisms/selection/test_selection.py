@@ -18,6 +18,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from discreet.mechanisms.selection.selection import Selection
 from discreet.noise import choice
+from tests.depth import in_turn
 from tests.mechanisms.chances import Chances, Found, ceiling, leak
 from tests.noise.fit import ALARM, alarm
 from tests.noise.tape import agrees, exp
@@ -34,8 +35,10 @@ def law(chances: Chances, mechanism: Selection, scores: Any) -> Found[Any]:
     return chances.every(lambda: mechanism.release(scores), 1e-5)
 
 
-@pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize("scores", [[0, 0], [2, 0], [1, 0, 3], [Fraction(1, 2), Fraction(1, 3)]])
+# A deep run asks both kinds of all scores.
+@pytest.mark.parametrize(
+    ("scores", "kind"), in_turn([[0, 0], [2, 0], [1, 0, 3], [Fraction(1, 2), Fraction(1, 3)]], BOTH[::-1])
+)
 def test_the_law_is_the_one_on_paper(chances: Chances, kind: type[Selection], scores: list[Any]) -> None:
     mechanism = kind(2)
     found, undecided = law(chances, mechanism, scores)

@@ -12,6 +12,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import InvalidParameter
@@ -80,7 +81,8 @@ FREE = [
 ]
 
 
-@pytest.mark.parametrize(("question", "cells"), FREE)
+# A deep run asks all seven.
+@pytest.mark.parametrize(("question", "cells"), few(FREE, 4))
 def test_sums_of_released_groups_cost_nothing(question: str, cells: int) -> None:
     with protect() as session:
         table = session.sql(TABLE, epsilon=1)
@@ -106,7 +108,8 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize("question", OTHERS)
+# A deep run asks all six.
+@pytest.mark.parametrize("question", few(OTHERS, 3))
 def test_other_rows_and_measures_are_asked_anew(question: str) -> None:
     with protect() as session:
         session.sql(TABLE, epsilon=1)
@@ -126,7 +129,8 @@ INCOMPLETE = [
 """Rows may be missing in the groups: of no age, of a ward that is not listed, or of none that was asked for."""
 
 
-@pytest.mark.parametrize(("nullable", "before", "question"), INCOMPLETE)
+# A deep run asks all six.
+@pytest.mark.parametrize(("nullable", "before", "question"), few(INCOMPLETE, 4))
 def test_groups_that_may_lack_rows_make_no_total(nullable: bool, before: str, question: str) -> None:
     with protect(nullable) as session:
         session.sql(before, epsilon=5)

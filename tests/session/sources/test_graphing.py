@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse
+from tests.depth import DEEP
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, PolicyError, QueryRefused
@@ -97,7 +98,9 @@ def test_names_are_equal_where_their_characters_are() -> None:
 
 
 @pytest.mark.parametrize(
-    "kind", [pa.int8(), pa.int64(), pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())]
+    # A deep run asks other widths as well.
+    "kind",
+    [pa.int8(), pa.string(), pa.dictionary(pa.int8(), pa.string()), *[pa.int64(), pa.large_string()] * DEEP],
 )
 def test_names_of_all_types(kind: pa.DataType) -> None:
     text = not pa.types.is_integer(kind)

@@ -23,6 +23,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import servers
+from tests.depth import in_turn
 from tests.streams.invented import charges, laplace, opened, silent, spec
 
 import discreet as dp
@@ -172,22 +173,24 @@ def _digest(key: bytes, unit: object) -> bytes:
     return struct.pack("<qq", int(digits[:15], 16), int(digits[15:30], 16))
 
 
+# A deep run asks each engine with both units.
 @pytest.mark.parametrize(
-    ("engine", "texts"), [(duckdb, False), (duckdb, True), (postgres, True), (clickhouse, True)]
+    ("engine", "unit"),
+    in_turn([(duckdb, False), (duckdb, True), (postgres, True), (clickhouse, True)], ["patient", "row"]),
 )
-@pytest.mark.parametrize("unit", ["patient", "row"])
 def test_an_engine_counts_as_rows_one_by_one(
-    engine: Callable[[pa.Table], Any], texts: bool, unit: str, tmp_path: Path
+    engine: tuple[Callable[[pa.Table], Any], bool], unit: str, tmp_path: Path
 ) -> None:
+    opens, texts = engine
     rows = rows_of(3, texts)
-    with engine(table_of(rows)) as source:
+    with opens(table_of(rows)) as source:
         see_alike(source, rows, unit, tmp_path / "by ward")
-        if engine is duckdb and texts:
+        if opens is duckdb and texts:
             see_alike(source, rows, unit, tmp_path / "all", group=None)
 
 
-@pytest.mark.parametrize("digits", [0, 3, 6, 9])
-@pytest.mark.parametrize("every", ["day", "month", "minute"])
+# A deep run asks all digits with each length of a period.
+@pytest.mark.parametrize(("digits", "every"), in_turn([0, 3, 6, 9], ["day", "month", "minute"]))
 def test_clickhouse_has_times_of_any_digits(digits: int, every: str, tmp_path: Path) -> None:
     session = servers.clickhouse()
     for command in (

@@ -9,6 +9,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.depth import in_turn
 from typer.testing import CliRunner
 
 import discreet as dp
@@ -59,8 +60,10 @@ def test_the_data_and_the_ledger_are_never_replaced(place: Path, source: str, na
     assert all(one.read_bytes() == data for one, data in before.items())
 
 
-@pytest.mark.parametrize("hard", [False, True])
-@pytest.mark.parametrize("to", ["visits.parquet", "hospital.db", "ledger.parquet"])
+# A deep run makes each with both kinds of links.
+@pytest.mark.parametrize(
+    ("to", "hard"), in_turn(["visits.parquet", "hospital.db", "ledger.parquet"], [False, True])
+)
 def test_not_by_a_link_either(place: Path, to: str, hard: bool) -> None:
     source = "hospital.db" if to == "hospital.db" else "visits.parquet"
     with opened(place, source) as session:
@@ -80,8 +83,8 @@ def test_other_names_are_free(place: Path) -> None:
             (place / name).unlink()  # it is no part of a table that is a folder
 
 
-@pytest.mark.parametrize("ending", ["json", "svg", "html", "csv"])
-@pytest.mark.parametrize("mock", [(), ("--mock",)])
+# A deep run asks for each ending with and without --mock.
+@pytest.mark.parametrize(("ending", "mock"), in_turn(["json", "svg", "html", "csv"], [(), ("--mock",)]))
 def test_the_command_line_neither(place: Path, ending: str, mock: tuple[str, ...]) -> None:
     made = link(place, f"answer.{ending}", "visits.parquet")
     before = made.read_bytes()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -30,6 +31,13 @@ def session(**more: Any) -> dp.Session:
     return dp.protect(
         PEOPLE, privacy_unit="who", max_rows=1, bounds=BOUNDS, keys={"county": ["a", "b"]}, budget=9, **more
     )
+
+
+@pytest.fixture(scope="module")
+def unspent() -> Iterator[dp.Session]:
+    """One for all questions that are refused."""
+    with session() as opened:
+        yield opened
 
 
 def test_classes() -> None:
@@ -61,12 +69,11 @@ def test_classes() -> None:
         {"columns": 3}, {"degree": 2.0}, {"workload": 3}, {"workload": [3]}, {"workload": [(3,)]},
     ],
 )  # fmt: skip
-def test_what_cannot_be_is_refused(more: dict[str, Any]) -> None:
-    with session() as opened:
-        with pytest.raises(InvalidParameter) as caught:
-            opened.synthesize(epsilon=1, **more)
-        assert caught.value.fix
-        assert opened.budget.spent == 0
+def test_what_cannot_be_is_refused(unspent: dp.Session, more: dict[str, Any]) -> None:
+    with pytest.raises(InvalidParameter) as caught:
+        unspent.synthesize(epsilon=1, **more)
+    assert caught.value.fix
+    assert unspent.budget.spent == 0
 
 
 @pytest.mark.parametrize("ends", [(-(2**63), 2**63 - 1), (0, 10**30), (2**63 - 2, 2**63 - 1), (-(10**40), 9)])

@@ -49,12 +49,11 @@ def test_a_question_is_answered(opened: Kernel) -> None:
     assert "1 row" in shown.bundles[-1]["text/plain"]
 
 
-def test_the_fault_without_widgets_is_that_of_duckdb() -> None:
+@pytest.mark.parametrize("opened", ["without ipywidgets"], indirect=True)
+def test_the_fault_without_widgets_is_that_of_duckdb(opened: Kernel) -> None:
     """Planted: what was set before without a look, and still cannot be set there."""
-    with kernel() as one:
-        one.run(WITHOUT_WIDGETS)
-        one.run("import duckdb; from discreet.engines.duckdb import connection")
-        shown = one.run("connection.connect().execute('SET enable_progress_bar = false')")
+    opened.run("import duckdb; from discreet.engines.duckdb import connection")
+    shown = opened.run("connection.connect().execute('SET enable_progress_bar = false')")
     assert "ipywidgets" in shown.traceback
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.depth import examples
 
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.span import Span
@@ -51,6 +52,7 @@ def outside(span: Span, value: Fraction | None) -> bool:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
+@settings(max_examples=examples(40, 2000))
 @given(pairs(), pairs())
 def test_a_result_is_within_the_span_of_results(
     name: str, a: tuple[Span, Fraction], b: tuple[Span, Fraction]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.engines.engine import in_batches
@@ -63,8 +65,8 @@ def measured(release: PlannedRelease, part: int, block: Any) -> Any:
     return ranks.from_leaves(block.groups, block.group, block.leaf, block.count)
 
 
-@pytest.mark.parametrize("query", QUESTIONS)
-@pytest.mark.parametrize("numbers", [200, 7000, 10**6])
+# A deep run: each with each.
+@pytest.mark.parametrize(("query", "numbers"), few(itertools.product(QUESTIONS, [200, 7000, 10**6]), 8))
 def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", numbers)
     session = protect()
@@ -78,8 +80,8 @@ def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch:
         assert (np.concatenate(blocks) == whole[:, places]).all()
 
 
-@pytest.mark.parametrize("query", QUESTIONS)
-@pytest.mark.parametrize("rows", [0, 1])
+# A deep run: each with each.
+@pytest.mark.parametrize(("query", "rows"), few(itertools.product(QUESTIONS, [0, 1]), 5))
 def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", 1000)
     full, few = protect(), protect(TABLE.slice(0, rows))

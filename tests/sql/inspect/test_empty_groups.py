@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from tests.depth import few
 
 import discreet as dp
 
@@ -19,17 +20,21 @@ def session() -> dp.Session:
     )  # fmt: skip
 
 
+# A deep run: all.
 @pytest.mark.parametrize(
     ("sql", "words"),
-    [
-        (f"SELECT store, SUM(n) AS total FROM {CELLS} AS c GROUP BY store", "total adds up"),
-        (f"SELECT AVG(pay) AS mean FROM {CELLS} AS c", "mean averages"),
-        (f"WITH c AS {CELLS} SELECT store, COUNT(n) AS days FROM c GROUP BY store", "days counts"),
-        (
-            f"SELECT store, n, n / SUM(n) OVER (PARTITION BY store) AS share FROM {CELLS} AS c",
-            "share adds up",
-        ),
-    ],
+    few(
+        [
+            (f"SELECT store, SUM(n) AS total FROM {CELLS} AS c GROUP BY store", "total adds up"),
+            (f"SELECT AVG(pay) AS mean FROM {CELLS} AS c", "mean averages"),
+            (f"WITH c AS {CELLS} SELECT store, COUNT(n) AS days FROM c GROUP BY store", "days counts"),
+            (
+                f"SELECT store, n, n / SUM(n) OVER (PARTITION BY store) AS share FROM {CELLS} AS c",
+                "share adds up",
+            ),
+        ],
+        2,
+    ),
 )
 def test_it_is_said_of_how_many_groups(session: dp.Session, sql: str, words: str) -> None:
     found = [one for one in session.preview(sql, 1).warnings if words in one]

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import InvalidParameter, QueryRefused
@@ -60,7 +61,8 @@ def differing() -> list[str]:
         return [q for q in LOOKS if one.sql(q).to_dict() != other.sql(q).to_dict()]
 
 
-@pytest.mark.parametrize("question", LOOKS)
+# A deep run: all.
+@pytest.mark.parametrize("question", few(LOOKS, 8))
 def test_it_is_answered_for_nothing_and_touches_no_data(
     session: Session, question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

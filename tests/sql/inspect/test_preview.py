@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import InvalidParameter
@@ -42,7 +43,8 @@ def ratio(expression: str, bounds: tuple[int, int]) -> float:
     return float(said.errors["v"]) / float(np.median(widths))
 
 
-@pytest.mark.parametrize("expression", QUESTIONS)
+# A deep run: of every expression.
+@pytest.mark.parametrize("expression", few(QUESTIONS, 4))
 def test_the_error_that_is_foretold_is_the_error_of_an_answer(expression: str) -> None:
     # At epsilon 1 the noise is below a hundredth of each quantity, and 4,000 draws put the ends of an interval right to
     # 3 % (standard deviation): 1/1.25 is eight of them away, and half the error is far beyond.

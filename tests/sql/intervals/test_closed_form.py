@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests import inside
-from tests.depth import DEEP
+from tests.depth import DEEP, few
 
 import discreet as dp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
@@ -73,14 +73,18 @@ LINEAR = [
 ]  # fmt: skip
 
 
+# A deep run: every size with every epsilon, at both confidences.
 @pytest.mark.parametrize(
     ("rows", "epsilon", "confidence"),
-    [
-        (rows, epsilon, confidence)
-        for at, rows in enumerate([1, 5, 40, 2000])
-        for place, epsilon in enumerate([Fraction(1, 10), Fraction(2)])
-        for confidence in ((0.8, 0.95) if DEEP else (0.8, 0.95)[(at + place) % 2 :][:1])
-    ],
+    few(
+        [
+            (rows, epsilon, confidence)
+            for at, rows in enumerate([1, 5, 40, 2000])
+            for place, epsilon in enumerate([Fraction(1, 10), Fraction(2)])
+            for confidence in ((0.8, 0.95) if DEEP else (0.8, 0.95)[(at + place) % 2 :][:1])
+        ],
+        4,
+    ),
 )
 def test_closed_forms_cover(rows: int, epsilon: Fraction, confidence: float) -> None:
     slack = 6.5 * math.sqrt(confidence * (1 - confidence) / DRAWS)
@@ -92,7 +96,8 @@ def test_closed_forms_cover(rows: int, epsilon: Fraction, confidence: float) -> 
                 assert covered <= confidence + slack + 0.02, (sql, name)
 
 
-@pytest.mark.parametrize("aggregate", ["VAR_POP(x)", "VAR_SAMP(i)", "STDDEV(x)", "STDDEV_POP(i)"])
+# A deep run: every aggregate.
+@pytest.mark.parametrize("aggregate", few(["VAR_POP(x)", "VAR_SAMP(i)", "STDDEV(x)", "STDDEV_POP(i)"], 2))
 @pytest.mark.parametrize(("rows", "epsilon"), [(2000, Fraction(1)), (20_000, Fraction(1, 10))])
 def test_intervals_from_draws_cover(aggregate: str, rows: int, epsilon: Fraction) -> None:
     (covered,) = coverage(rows, f"SELECT {aggregate} AS v FROM data", epsilon, 0.95, FEW).values()

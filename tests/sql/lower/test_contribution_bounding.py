@@ -25,6 +25,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 from tests import inside, servers
+from tests.depth import DEEP, few
 
 import discreet as dp
 from discreet.engines.clickhouse import ClickHouseEngine
@@ -179,15 +180,18 @@ def choose(
     return sets_of([tuple(row) for row in found])
 
 
-@pytest.mark.parametrize(
-    ("dialect", "name"),
-    [
-        (e, name)
-        for e in ENGINES
-        for name in PATTERNS
-        if e != "spark" or name not in ("twelve months", "two columns", "five of seven")
-    ],
-)
+def patterns_of(dialect: str) -> list[str]:
+    """All on DuckDB, on the others a spread; a deep run: all on these, too, but for the largest on Spark."""
+    if dialect == "duckdb":
+        return list(PATTERNS)
+    if dialect != "spark":
+        return few(PATTERNS, 4)
+    return few(
+        [name for name in PATTERNS if name not in ("twelve months", "two columns", "five of seven")], 2
+    )
+
+
+@pytest.mark.parametrize(("dialect", "name"), [(e, name) for e in ENGINES for name in patterns_of(e)])
 def test_every_set_of_rows_is_kept_as_often(dialect: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pattern, kept = PATTERNS[name]
     with asking(dialect, pattern) as ask:
@@ -218,8 +222,9 @@ def combined(salt: int, columns: Sequence[str], dialect: str) -> str:
 
 @pytest.mark.parametrize(
     ("dialect", "path", "name"),
-    [("duckdb", path, name) for path in ("struct", "window") for name in list(PATTERNS)[:2]]
-    + [("postgres", "window", name) for name in list(PATTERNS)[:2]]
+    # A deep run: with two patterns.
+    [("duckdb", path, name) for path in ("struct", "window") for name in list(PATTERNS)[: 1 + DEEP]]
+    + [("postgres", "window", name) for name in list(PATTERNS)[: 1 + DEEP]]
     + [("spark", "window", "nothing and something"), ("clickhouse", "array", "nothing and something")],
 )
 def test_a_combined_hash_is_caught(
@@ -235,8 +240,18 @@ def test_a_combined_hash_is_caught(
     assert alarm(sets, pattern, kept) < ALARM
 
 
-@pytest.mark.parametrize("name", ["rows that are alike", "one row of which most are alike"])
-@pytest.mark.parametrize(("dialect", "path"), [path for path in PATHS if path[1] not in SAMPLED])
+ALIKE = ["rows that are alike", "one row of which most are alike"]
+
+
+@pytest.mark.parametrize(  # each path with one of the patterns; a deep run: with both
+    ("dialect", "path", "name"),
+    [
+        (*path, name)
+        for number, path in enumerate(path for path in PATHS if path[1] not in SAMPLED)
+        for at, name in enumerate(ALIKE)
+        if DEEP or number % 2 == at
+    ],
+)
 def test_a_block_of_rows_that_are_alike_is_caught(
     dialect: str, path: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -315,15 +330,14 @@ def asked(
     return {int(str(m)): int(n) // each for m, n in zip(release.keys[0].values, totals, strict=True)}
 
 
-@pytest.mark.parametrize("slices", [1, 3])
-@pytest.mark.parametrize("question", QUESTIONS)
+# Each question, with and without; a deep run: each both ways.
+@pytest.mark.parametrize(("question", "slices"), few(itertools.product(QUESTIONS, [1, 3]), 3))
 def test_months_are_kept_as_their_rows_have_them(question: str, slices: int) -> None:
     counts = asked(QUESTIONS[question], question, slices)
     assert not too_far(counts, WEIGHTS, QUESTIONS[question]), counts
 
 
-@pytest.mark.parametrize("portable", [False, True])
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(("question", "portable"), few(itertools.product(QUESTIONS, [False, True]), 3))
 def test_so_they_are_where_months_are_texts(question: str, portable: bool) -> None:
     counts = asked(QUESTIONS[question], question, 1, portable, texts=True)
     assert not too_far(counts, WEIGHTS, QUESTIONS[question]), counts

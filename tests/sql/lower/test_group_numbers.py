@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -9,6 +10,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import few
 from tests.sql.test_sensitivity_written import broken
 
 import discreet as dp
@@ -58,9 +60,8 @@ def question(keys: str, more: str = "") -> str:
     return f"SELECT {items}COUNT(*) AS n, SUM(a) AS s{more} FROM t{f' GROUP BY {keys}' if keys else ''}"
 
 
-@pytest.mark.parametrize("name", KEYS)
-@pytest.mark.parametrize("more", ["", FULL])
-@pytest.mark.parametrize("most", [3, 100])
+# Every list of keys, with half of the rest; a deep run: with all.
+@pytest.mark.parametrize(("name", "more", "most"), few(itertools.product(KEYS, ["", FULL], [3, 100]), 14))
 def test_counts_are_those_of_plain_sql_where_no_row_is_dropped(name: str, more: str, most: int) -> None:
     keys, public, numbered = KEYS[name]
     release = planned(question(keys, more), most)

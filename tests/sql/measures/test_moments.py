@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import inside
+from tests.depth import examples, few
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
@@ -92,7 +93,9 @@ def wrong(joint: JointMoments, rows: Sequence[Sequence[int]]) -> list[str]:
     return [str(row) for row in rows if min(row) < 0 or sum(row) not in sums]
 
 
-@settings(deadline=None, database=None, max_examples=80, suppress_health_check=list(HealthCheck))
+@settings(
+    deadline=None, database=None, max_examples=examples(30, 400), suppress_health_check=list(HealthCheck)
+)
 @given(joint=joints(), data=st.data())
 def test_integers_in_sql_are_those_on_paper_and_sum_to_r(joint: JointMoments, data: st.DataObject) -> None:
     worst = []
@@ -170,7 +173,10 @@ def test_estimates_stay_in_range_however_noisy() -> None:
     assert -2 <= np.nanmin(means) <= np.nanmax(means) <= 6
 
 
-@pytest.mark.parametrize("name", ["COVAR_POP(y, x)", "CORR(y, x)", "REGR_SLOPE(y, x)", "REGR_COUNT(y, x)"])
+# A deep run: CORR and REGR_SLOPE, too.
+@pytest.mark.parametrize(
+    "name", few(["COVAR_POP(y, x)", "CORR(y, x)", "REGR_SLOPE(y, x)", "REGR_COUNT(y, x)"], 2)
+)
 def test_intervals_cover_what_there_is_without_noise(name: str) -> None:
     """Power: 1,500 repetitions have a standard error of 0.6 points, so 88 % instead of 95 % are found
     nearly surely. False alarms: 91 % is 7 standard errors below 95 %: below 1e-9.

@@ -51,7 +51,12 @@ def leaf(made: QuantileTree, x: Any) -> int | None:
     return min(last, math.floor((float(x) - grid.lo) * float(1 / grid.step)))
 
 
-@settings(deadline=None, database=None, max_examples=150, suppress_health_check=list(HealthCheck))
+@settings(
+    deadline=None,
+    database=None,
+    max_examples=depth.examples(60, 1500),
+    suppress_health_check=list(HealthCheck),
+)
 @given(kind=st.sampled_from([Type.INTEGER, Type.FLOAT]), bounds=st.sampled_from(BOUNDS), cells=st.sampled_from(
     [1, 5000, 100_000]), share=st.lists(st.floats(0, 1), max_size=6))  # fmt: skip
 def test_leaves_in_sql_are_those_on_paper(
@@ -212,7 +217,9 @@ SIZES = [(50, 0.5), (1000, 1.0), (5000, 0.1), (20_000, 1.0)]
 
 
 @pytest.mark.parametrize(
-    ("name", "size", "quantity"), depth.square(SPREADS, SIZES, ["quantile 1/2", "quantile 1/10", "max"])
+    # Half of the diagonals; a deep run: each with each.
+    ("name", "size", "quantity"),
+    depth.few(depth.in_turn(SPREADS, SIZES, ["quantile 1/2", "quantile 1/10", "max"]), 5),
 )
 def test_intervals_cover_what_there_is_without_noise(
     name: str, size: tuple[int, float], quantity: str
@@ -264,7 +271,10 @@ def test_draws_again_agree_with_the_interval() -> None:
     assert 0.7 < widths[1] / widths[0] < 1.25
 
 
-@pytest.mark.parametrize(("name", "size"), depth.square(SPREADS, [SIZES[0], SIZES[1], SIZES[3]]))
+# Two of the spreads and sizes; a deep run: each with each.
+@pytest.mark.parametrize(
+    ("name", "size"), depth.few(depth.in_turn(SPREADS, [SIZES[0], SIZES[1], SIZES[3]]), 2)
+)
 def test_draws_of_a_difference_cover_what_there_is_without_noise(name: str, size: tuple[int, float]) -> None:
     """The distance of two quartiles, whose noises hang together, and that of MIN and MAX.
 

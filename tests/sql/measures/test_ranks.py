@@ -14,6 +14,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.accounting.pricing import loss_of
@@ -50,9 +51,10 @@ def release_of(session: dp.Session, sql: str, epsilon: Fraction = Fraction(1)) -
     return release
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("neighbours", ["add_remove", "replace_one"])
-@pytest.mark.parametrize("by", ["", "k"])
+# A deep run: each with each.
+@pytest.mark.parametrize(
+    ("form", "neighbours", "by"), few(itertools.product(FORMS, ["add_remove", "replace_one"], ["", "k"]), 9)
+)
 def test_a_charge_is_that_of_its_draws(form: str, neighbours: str, by: str) -> None:
     sql = f"SELECT {form} AS v, COUNT(*) AS c FROM data {'GROUP BY k' if by else ''}"
     with protect(neighbours=neighbours) as session:
@@ -120,7 +122,8 @@ def neighbours(rng: random.Random) -> tuple[pa.Table, pa.Table]:
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("seed", range(12))
+# A deep run: all.
+@pytest.mark.parametrize("seed", few(range(12), 6))
 def test_the_joint_loss_of_neighbouring_tables_is_within_epsilon(seed: int) -> None:
     # The law of the number in each group, on the counts that the engine gives: a unit of up to four rows, two of them
     # kept, in any groups. The ends have the same law, elsewhere.
@@ -296,8 +299,8 @@ TOGETHER = {
 }
 
 
-@pytest.mark.parametrize("name", TOGETHER)
-@pytest.mark.parametrize("streamed", [False, True])
+# A deep run: each with each.
+@pytest.mark.parametrize(("name", "streamed"), few(itertools.product(TOGETHER, [False, True]), 5))
 def test_they_go_with_dates_lists_keys_and_released_numbers(
     name: str, streamed: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

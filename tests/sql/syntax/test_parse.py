@@ -17,6 +17,7 @@ import sqlglot
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests import inside
+from tests.depth import examples
 from tests.sql import harness
 
 import discreet as dp
@@ -290,13 +291,13 @@ def test_random_tokens_are_refused_and_nothing_else_happens(text: str) -> None:
     try_to_plan(text)
 
 
-@settings(RELAXED, max_examples=500)
+@settings(RELAXED, max_examples=examples(170, 5000))
 @given(text=mutated())
 def test_mutated_questions_are_refused_or_planned(text: str) -> None:
     try_to_plan(text)
 
 
-@settings(RELAXED, max_examples=300)
+@settings(RELAXED, max_examples=examples(120, 3000))
 @given(text=st.text(max_size=60))
 def test_random_text_is_refused(text: str) -> None:
     with contextlib.suppress(QueryRefused):
@@ -310,7 +311,7 @@ def test_a_key_without_columns(sql: str) -> None:
     try_to_plan(sql)
 
 
-@settings(RELAXED, max_examples=60)
+@settings(RELAXED, max_examples=examples(20, 600))
 @given(text=mutated())
 def test_a_preview_fails_in_words_only(text: str) -> None:
     rows = pa.table({field.name: pa.array([], field.type) for field in harness.ARROW})

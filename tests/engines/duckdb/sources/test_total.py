@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.depth import in_turn
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.duckdb.sources.copies import Copies
@@ -81,8 +82,12 @@ def look(source: object) -> tuple[str, list[int]]:
         engine.close()
 
 
-@pytest.mark.parametrize("name", PLAIN)
-@pytest.mark.parametrize("parquet", [False, True], ids=["arrow", "parquet"])
+# A deep run asks both of each type.
+@pytest.mark.parametrize(
+    ("name", "parquet"),
+    in_turn([*PLAIN], [False, True]),
+    ids=lambda one: {False: "arrow", True: "parquet"}.get(one, one),
+)
 def test_one_value_changes_nothing_else(tmp_path: Path, name: str, parquet: bool) -> None:
     sound, odd = PLAIN[name]
     if parquet and isinstance(odd, pa.DictionaryArray):

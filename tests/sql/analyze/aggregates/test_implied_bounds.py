@@ -7,6 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -52,7 +53,8 @@ def moved(question: str) -> tuple[int, int]:
     return abs(sums[1] - sums[0]), int(most)
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+# A deep run: all.
+@pytest.mark.parametrize("question", few(QUESTIONS, 4))
 def test_the_bounds_follow_and_are_kept(question: str) -> None:
     lo, hi = QUESTIONS[question]
     with session(2) as opened:

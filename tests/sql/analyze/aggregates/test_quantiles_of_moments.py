@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.depth import few
 from tests.sql.fuzz import bench
 
 import discreet as dp
@@ -27,15 +28,16 @@ def test_a_median_lies_between_the_middle_moments(by: str) -> None:
     assert all(lo - second <= v <= hi + second for v, lo, hi in zip(found, *ends, strict=True))
 
 
+# A deep run: all.
 @pytest.mark.parametrize(
     ("item", "off"),
-    [
+    few([
         ("QUANTILE_DISC(d, 0.4)", 0), ("QUANTILE_DISC(d, 0.9) FILTER (WHERE flag)", 0), ("MEDIAN(d)", 1),
         ("QUANTILE_CONT(d, 0.6)", 1), ("AVG(d)", 0.01), ("MIN(d)", 0), ("MAX(d)", 0),
         ("AVG(ts)", 0.01), ("PERCENTILE_DISC(0.2) WITHIN GROUP (ORDER BY d DESC)", 0), ("MAX(ts)", 0.01),
         ("MIN(coalesce(d, DATE '2024-02-28'))", 0), ("QUANTILE(d, 0.4)", 0), ("APPROX_QUANTILE(d, 0.9)", 0),
         ("MIN(clamp(d, DATE '2024-02-29', DATE '2024-03-01'))", 0),
-    ],
+    ], 7),
 )  # fmt: skip
 @pytest.mark.parametrize("by", ["", "city"])
 def test_it_is_a_moment_of_the_type_of_duckdb(item: str, off: float, by: str) -> None:

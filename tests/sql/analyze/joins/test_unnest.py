@@ -19,6 +19,7 @@ import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -71,8 +72,9 @@ def moved(question: str, by_unit: bool) -> tuple[int, int]:
     return most, int(allowed)
 
 
+# A deep run: every question.
 @pytest.mark.parametrize("by_unit", [True, False])
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", few(QUESTIONS, 3))
 def test_no_unit_moves_more_than_the_plan_says(question: str, by_unit: bool) -> None:
     most, allowed = moved(question, by_unit)
     assert 0 < most <= allowed

@@ -6,6 +6,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside, people
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -49,7 +50,8 @@ WRITTEN = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("where", WRITTEN)
+# A deep run: every question.
+@pytest.mark.parametrize("where", few(WRITTEN, 8))
 def test_it_means_what_it_means_in_duckdb(
     session: dp.Session, plain: duckdb.DuckDBPyConnection, where: str
 ) -> None:

@@ -20,7 +20,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import inside
-from tests.depth import examples
+from tests.depth import examples, few
 from tests.sql import harness
 
 import discreet as dp
@@ -53,11 +53,13 @@ def problems(sql: str, by_unit: bool, replace_one: bool) -> list[str]:
     return [found for case in cases(sql, by_unit, replace_one) for found in harness.violations(case)]
 
 
+# A deep run: all.
+# A deep run: of every size.
 @pytest.mark.parametrize("replace_one", [False, True])
 @pytest.mark.parametrize(
     ("sql", "by_unit"),
-    [*((OF_ROWS.format(size=size), False) for size in SIZES), (OF_ROWS.format(size="= 1"), True),
-     (OF_UNITS.format(size="BETWEEN 1 AND 2"), True), (OF_KEYS.format(size="= 1"), True)],
+    few([*((OF_ROWS.format(size=size), False) for size in SIZES), (OF_ROWS.format(size="= 1"), True),
+     (OF_UNITS.format(size="BETWEEN 1 AND 2"), True), (OF_KEYS.format(size="= 1"), True)], 3),
 )  # fmt: skip
 def test_no_unit_moves_the_count_further(sql: str, by_unit: bool, replace_one: bool) -> None:
     assert problems(sql, by_unit, replace_one) == []
@@ -80,7 +82,7 @@ def test_a_sensitivity_that_is_too_small_is_found(replace_one: bool) -> None:
     st.sampled_from(SIZES),
 )
 @settings(
-    max_examples=examples(40, 2_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(20, 2_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 def test_nor_do_the_tables_of_the_harness(case: harness.Case, keys: str, counted: str, size: str) -> None:
     by_unit = case.policy.tables["t"].privacy_unit == "u"
@@ -117,7 +119,8 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+# A deep run: all.
+@pytest.mark.parametrize("sql", few(QUESTIONS, 4))
 @pytest.mark.parametrize("unit", ["row", "id"])
 def test_it_is_what_duckdb_counts(sql: str, unit: str) -> None:
     table = people()

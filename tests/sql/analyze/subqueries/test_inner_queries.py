@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference, order_of, silence
 from tests import inside
+from tests.depth import few
 from tests.people import DECLARED, TABLES
 from tests.sql.fuzz import bench
 
@@ -90,7 +91,8 @@ def differs(session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str) -> 
     return difference(ours.values, plain.sql(sql).to_arrow_table(), order_of(sql))
 
 
-@pytest.mark.parametrize("sql", WRITTEN)
+# A deep run: every question.
+@pytest.mark.parametrize("sql", few(WRITTEN, 12))
 def test_it_means_what_it_means_in_duckdb(
     session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str
 ) -> None:

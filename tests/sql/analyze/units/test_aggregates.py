@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import few
 
 import discreet as dp
 from discreet.sql.finish.postprocess import finish
@@ -55,7 +56,8 @@ PRICES = pa.table({
 })  # fmt: skip
 
 
-@pytest.mark.parametrize("sql", [
+# A deep run: all.
+@pytest.mark.parametrize("sql", few([
     *(f"SELECT COUNT(*) AS n FROM t AS a WHERE price {sign} (SELECT {mean}(price) FROM t AS b WHERE b.who = a.who)"
       for sign in (">", "<", "=") for mean in ("AVG", "SUM")),
     *(f"SELECT COUNT(*) AS n FROM (SELECT price, {mean}(price) OVER (PARTITION BY who) m FROM t) AS q WHERE price = m"
@@ -65,7 +67,7 @@ PRICES = pa.table({
     "SELECT COUNT(*) AS n FROM (SELECT who, SUM(price) FILTER (WHERE price > 20) AS m FROM t GROUP BY who) AS q"
     " WHERE m = 30.7",
     "SELECT COUNT(*) AS n, COUNT(m) AS k FROM (SELECT who, SUM(price) AS m FROM t GROUP BY who) AS q",
-])  # fmt: skip
+], 6))  # fmt: skip
 def test_a_value_is_compared_with_the_mean_of_its_own_unit(sql: str) -> None:
     session = dp.protect({"t": PRICES}, privacy_unit="who", max_rows=2, bounds={"price": (0, 100)}, budget=1)
     plain = duckdb.connect()

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.depth import examples
+from tests.depth import examples, few
 from tests.inside import plan_of
 
 import discreet as dp
@@ -101,7 +101,8 @@ def broken(session: dp.Session, sql: str, curve: str, times: int = 12) -> bool:
     return False
 
 
-@pytest.mark.parametrize("sql", BENDING)
+# A deep run: all.
+@pytest.mark.parametrize("sql", few(BENDING, 6))
 def test_what_bends_errs_no_farther_than_the_noise_alone(session: dp.Session, sql: str) -> None:
     assert curve_of(plan_of(session, sql, Fraction(1))) == BENDING[sql]
     assert not broken(session, sql, BENDING[sql], examples(5, 12))

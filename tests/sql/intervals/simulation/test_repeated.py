@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests.depth import few
 
 import discreet as dp
 from discreet.sql.intervals.simulation import repeated as redrawn
@@ -38,7 +39,7 @@ def session() -> dp.Session:
                       keys={"county": "pub.county"}, budget=10**6)  # fmt: skip
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", few(FORMS, 3))  # a deep run: every form
 def test_any_form_has_intervals(session: dp.Session, form: str) -> None:
     release = session.sql(FORMS[form], epsilon=0.5)
     noisy = {"names of columns": "m", "named window": "s", "recursion": "s"}.get(form, "n")

@@ -163,13 +163,13 @@ def of_questions(seeds: range, patch: pytest.MonkeyPatch) -> int:
 
 
 def test_a_question_has_its_own_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = examples(24, 4000)
+    many = examples(10, 4000)
     used = of_questions(range(many), monkeypatch)
     assert used > many / 2, used  # else little is compared
 
 
 def test_a_random_statement_of_the_fuzzer_has_its_own_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    catalog, used, many = inside.catalog_of(bench.bench().session), 0, examples(16, 4000)
+    catalog, used, many = inside.catalog_of(bench.bench().session), 0, examples(6, 4000)
     for seed in range(many):
         rng = random.Random(seed)
         pair = (statements.per_unit if seed % 4 == 0 else statements.statement)(seed)
