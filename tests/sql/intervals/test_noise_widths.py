@@ -13,6 +13,7 @@ from tests import inside
 from tests.sql.plan.test_noise_choice import DELTA, WARDS, protect
 
 import discreet as dp
+from discreet.mechanisms.numeric import discrete_gaussian
 from discreet.mechanisms.numeric.discrete_gaussian import half_width_of
 from discreet.release.draw import Draw
 from discreet.sql.intervals import noise_widths
@@ -63,7 +64,9 @@ def test_intervals_hold_as_often_as_they_say(session: dp.Session, monkeypatch: p
     )  # others are whole, or unbounded where noise drowns them
     # Planted fault: a standard deviation that is taken for less.
     monkeypatch.setattr(noise_widths, "_deviation_of", lambda parameter: 0.7 * float(parameter) ** 0.5)
-    monkeypatch.setattr(noise_widths, "half_width_of", lambda v, outside: half_width_of(0.49 * v, outside))
+    monkeypatch.setattr(
+        discrete_gaussian, "half_width_of", lambda v, outside: half_width_of(0.49 * v, outside)
+    )
     narrow = coverage(session, planned(session, 20, ["SUM(x) AS s", "COUNT(*) + SUM(x) AS t"]))
     assert max(narrow.values()) < 0.91, narrow
 
