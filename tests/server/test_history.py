@@ -130,8 +130,10 @@ def test_each_charge_for_one_answer_is_counted(monkeypatch: pytest.MonkeyPatch) 
         for _ in range(2):
             with pytest.raises(IndexError):
                 ana.sql(query(1), epsilon="1/4")
+    assert set(history.of("ana")) == {key}
     assert (history.times("ana", key), history.answered(key)) == (2, False)
     ana.sql(query(1), epsilon="1/4")
     ben.sql(query(1), epsilon="1/4")
     ana.sql(query(1), epsilon="1/4")
+    assert len(history.newest(9)) == 4
     assert [history.times(name, key) for name in ("ana", "ben", "cyd")] == [3, 1, 0]

@@ -42,7 +42,7 @@ def test_behind_a_proxy_an_unreadable_request_gets_the_headers_of_every_answer(t
 def test_a_connection_too_many_is_refused_as_every_request_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick: bool
 ) -> None:
-    monkeypatch.setattr(start, "MOST_CONNECTIONS", 2)
+    monkeypatch.setattr(start, "MOST_CONNECTIONS", 1)
     if not quick:
         monkeypatch.setattr(start, "protocol", lambda: PatientProtocol)
     with (
@@ -57,6 +57,10 @@ def test_a_connection_too_many_is_refused_as_every_request_is(
         assert b"strict-transport-security: max-age=" in head
         assert json.loads(said)["error"] == "Busy"
         assert json.loads(said)["charged"] is None
+        with socket.create_connection(("127.0.0.1", running.port), timeout=10) as idle:
+            idle.sendall(ASKED)  # it stays, and the one that came first is served on
+            other.sendall(ASKED + b"\r\n")
+            assert b" 200 " in other.recv(4096)
         other.close()
         statuses = (answered(running.port, ASKED + b"Connection: close\r\n\r\n") for _ in range(500))
         assert any(b" 200 " in one for one in statuses)  # once the server has seen that the other one is gone

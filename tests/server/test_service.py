@@ -8,7 +8,9 @@ import time
 
 import pytest
 
+from discreet.errors import LedgerError
 from discreet.server import service
+from discreet.session.analyst import AnalystSession
 from discreet.session.queries import Queries
 from discreet.session.waiting import heavy
 from tests.server.conftest import COUNT, Running
@@ -180,6 +182,26 @@ def test_rows_that_are_made_above_the_noise_are_limited_too(
     assert (free.status, free.json["charged"]) == (502, None)
     mock = running.call("POST", f"{HOSPITAL}/mock", "ida", {"query": crossed, "epsilon": "0.5"})
     assert (mock.status, mock.json["charged"]) == (502, None)
+
+
+def test_an_answer_that_cannot_be_written_is_told_as_charged(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The budget left is read once more for the answer, when the ledger may be out of reach."""
+
+    def unread(_: AnalystSession) -> None:
+        raise LedgerError("The disk is full.", "Make room.")
+
+    running.person("lou", epsilon=1)
+    question = {"query": COUNT, "epsilon": "0.5"}
+    with monkeypatch.context() as broken:
+        broken.setattr(AnalystSession, "budget", property(unread))
+        for charged in ({"epsilon": "0.5", "delta": "0"}, None):
+            answer = running.call("POST", f"{HOSPITAL}/query", "lou", question)
+            assert (answer.status, answer.json["error"]) == (503, "LedgerError")
+            assert answer.json["charged"] == charged
+    assert running.call("POST", f"{HOSPITAL}/query", "lou", question).status == 200
+    assert running.call("GET", f"{HOSPITAL}/budget", "lou").json["spent"] == "0.5"
 
 
 def test_analysts_cannot_keep_others_from_looking(running: Running) -> None:

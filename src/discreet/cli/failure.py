@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from typer.exceptions import TyperException
 
 from discreet.cli.terminal.signals import Stopped
-from discreet.cli.terminal.spelling import options_for
 from discreet.errors import (
     BudgetExceeded,
     DiscreetError,
@@ -115,6 +114,8 @@ def _notes(error: BaseException) -> list[str]:
 
 def _spelled(error: BaseException, text: str) -> str:
     """A part of an error with its parameters as options; in SQL and in a policy a name alone is none."""
+    from discreet.cli.terminal.spelling import options_for
+
     if isinstance(error, QueryRefused | PolicyError):
         return options_for(text, alone=False)
     return options_for(text) if isinstance(error, InvalidParameter) else text

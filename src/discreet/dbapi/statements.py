@@ -11,6 +11,8 @@ from dataclasses import asdict, dataclass, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.dbapi.binding import tokens
@@ -242,18 +244,19 @@ def split(text: str) -> list[str]:
     Example:
         >>> split("SET discreet.epsilon = 1; SELECT ';' ; ")
         ['SET discreet.epsilon = 1', "SELECT ';'"]
+        >>> split("-- only a comment")
+        []
     """
     out, start = [], 0
-    found = tokens(text)
+    try:
+        found = DuckDB().tokenize(text)
+    except TokenError:
+        return [text.strip()]  # the parser names the fault
     for token in found:
         if token.token_type is TokenType.SEMICOLON:
             out.append(text[start : token.start].strip())
             start = token.end + 1
-    return [
-        statement
-        for statement in [*out, text[start:].strip()]
-        if tokens(statement) or (statement and not found)
-    ]
+    return [statement for statement in [*out, text[start:].strip()] if tokens(statement)]
 
 
 def _setting(text: str, word: str, found: list[Token]) -> Setting:

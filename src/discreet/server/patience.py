@@ -43,7 +43,8 @@ def _unreadable(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
 class Patient:
     """Waits for the first lines of a request, for which uvicorn itself waits without end.
 
-    Where there are too many connections the refusal is an error like any other, too; uvicorn's own is a bare text.
+    A connection too many is refused by an error like any other, too. Those that came before it are served on, where
+    uvicorn itself would refuse them all.
     """
 
     loop: asyncio.AbstractEventLoop
@@ -53,6 +54,7 @@ class Patient:
     connections: Any
     tasks: Any
     _late: asyncio.TimerHandle | None = None
+    _came_late = False  # when there were as many others as are served
 
     def __init__(self, *given: Any, **named: Any) -> None:
         super().__init__(*given, **named)
@@ -62,14 +64,15 @@ class Patient:
     @property
     def app(self) -> Any:
         """The application for the next request: the one that is served, or one that says that there is no room."""
-        most = self._most
-        if most is not None and (len(self.connections) >= most or len(self.tasks) >= most):
-            return self._full
-        return self._app
+        return self._full if self._came_late and self._is_full() else self._app
 
     @app.setter
     def app(self, app: Any) -> None:
         self._app = app
+
+    def _is_full(self) -> bool:
+        at_work = max(len(self.connections), len(self.tasks))  # those of clients that are gone among them
+        return self._most is not None and at_work > self._most
 
     async def _full(self, scope: Any, receive: Any, send: Any) -> None:
         del scope, receive
@@ -86,6 +89,7 @@ class Patient:
     def connection_made(self, transport: Any) -> None:
         """Begin to wait for a request."""
         super().connection_made(transport)  # type: ignore[misc]  # of the protocol that this is mixed into, as below
+        self._came_late = self._is_full()
         self._wait()
 
     def on_response_complete(self) -> None:

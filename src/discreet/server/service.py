@@ -215,10 +215,14 @@ class Service:
                 if new and error.charged is None:
                     self.asks.forget(caller.name, name, look.key)
                 raise
-            if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
-                self.asks.note(caller.name, name, look.key, asked, began.came)
             price = None if paid and (release.replayed or not look.key) else look.loss
-            return self._written(_seen(release, price), session, made)
+            try:
+                if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
+                    self.asks.note(caller.name, name, look.key, asked, began.came)
+                return self._written(_seen(release, price), session, made)
+            except Exception as error:
+                tell(error, price)
+                raise
 
         try:
             return await self.questions.do(caller.name, work, began)

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import typer
 from tests.cli.conftest import Run
 
 from discreet.cli import failure
-from discreet.cli.app import app
+from discreet.cli.app import command
+from discreet.cli.commands import COMMANDS
 from discreet.cli.terminal.spelling import NAMES, options_for
 from discreet.errors import InvalidParameter, PolicyError, QueryRefused
 
@@ -19,13 +19,14 @@ from discreet.errors import InvalidParameter, PolicyError, QueryRefused
 def options() -> set[str]:
     found: set[str] = set()
 
-    def walk(command: Any) -> None:
-        for one in getattr(command, "commands", {}).values():
+    def walk(given: Any) -> None:
+        for one in getattr(given, "commands", {}).values():
             walk(one)
-        for parameter in command.params:
+        for parameter in given.params:
             found.update(parameter.opts)
 
-    walk(typer.main.get_command(app))
+    for name in COMMANDS:
+        walk(command(name))
     return found
 
 

@@ -11,7 +11,7 @@ from discreet.ledger.rows import TableRows
 
 
 class Known(KnownEnd):
-    """The end of the ledger as this process knows it.
+    """The end of the ledger as this process knows it, with its identity and its newest book.
 
     Attributes:
         identity: of the ledger; empty before it was opened.

@@ -45,7 +45,6 @@ class Trial:
     """One branch, and the keys that its rows are grouped by.
 
     Attributes:
-        decides: whether its conditions or public tables may take groups away.
         empty: whether no row can satisfy its conditions.
     """
 
@@ -54,7 +53,6 @@ class Trial:
         self._lonely = branch.lonely
         self._all_listed: dict[str, tuple[Column, Group | None]] = {}
         traced = [branch.over_leaves(key) for key in keys]
-        self.decides = bool(branch.conditions or branch.joined or branch.lonely)
         conditions = conjuncts(branch.conditions)
         found = {leaf.name: leaf for expression in (*traced, *conditions) for leaf in leaves(expression)}
         own = {name: leaf for name, leaf in found.items() if self._prefix(name) not in self._joined}

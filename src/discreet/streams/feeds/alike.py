@@ -1,13 +1,13 @@
 """Lines of JSON that are alike but for their values, as columns, without a parser.
 
 Programs write the lines of a log with the same members in the same order, and a parser reads the names of the members
-again in each line. Here the first line is split into its values and the text around them. Each other line
-has to have that same text around its own values, byte for byte, and these have to be texts or numbers as there. Where
-one line is otherwise the answer is None, and a parser reads them all.
+again in each line. Here the first line is split into its values and the text around them. Each other line has to have
+that same text around its own values, byte for byte, and these have to be texts or numbers as there. Where one line is
+otherwise the answer is None, and a parser reads them all.
 
 A parser would read the same values. No line has a backslash or a control character, so each quote begins or ends a
-text. The text around the values holds all quotes of the line, so no value has one; a text is then
-itself, and a number is held against JSON's grammar.
+text. The text around the values holds all quotes of the line, so no value has one; a text is then itself, and a number
+is held against JSON's grammar.
 """
 
 from __future__ import annotations
@@ -138,16 +138,11 @@ def _spans(
         for start, part, stop in zip(starts, layout.around, starts[1:], strict=False)
     ]
     # The parts lie in their lines, one behind the other, before any byte of them is read.
-    if any(
-        (stop - begin).min() < (not is_text)
-        for is_text, (begin, stop) in zip(layout.texts, spans, strict=True)
-    ):
-        return None
-    return (
-        spans
-        if all(_same(signs, start, part) for start, part in zip(starts, layout.around, strict=True))
-        else None
-    )
+    for is_text, (begin, stop) in zip(layout.texts, spans, strict=True):
+        if (stop - begin).min() < (0 if is_text else 1):
+            return None
+    same = all(_same(signs, start, part) for start, part in zip(starts, layout.around, strict=True))
+    return spans if same else None
 
 
 def _same(signs: Bytes, starts: Integers, part: bytes) -> bool:

@@ -277,8 +277,8 @@ class Analyses(Generic[Reading]):
 
 
 def _untouched(relation: Relation, keys: Sequence[Expression], filling: Filling) -> Callable[[Filling], bool]:
-    """Whether the groups with other literals are sure to be those with these; of some groups nobody knows."""
-    # Where a literal was expected, a blank may raise anything.
+    """A check whether other literals certainly give the same groups; it says no where that cannot be told."""
+    # Where a literal was expected, a blank may raise anything; ValueNeededError is no Exception.
     with contextlib.suppress(ValueNeededError, Exception):
         found = untouched_groups(relation, keys)
         (fill,) = mould_of([found.conditions]) if found is not None else [None]
