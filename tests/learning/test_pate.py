@@ -225,3 +225,12 @@ def test_a_teacher_that_foretells_nothing_is_silent() -> None:
         found = teachers.votes(Lost(), *rows(30), np.zeros(30, np.int64), 1, 3, PUBLIC)
     assert not heard
     assert found.tolist() == [[1, 0, 0]] * 3
+
+
+def test_a_student_of_one_class_is_refused_in_our_words() -> None:
+    """As of Gaussian votes: labels may all come out alike, and many classifiers of scikit-learn stumble over that."""
+    people = PrivateArrays(rows()[0], np.zeros(600, int), budget=100)
+    named = pate(people, nearest(), PUBLIC, classes=CLASSES, teachers=20, gamma=2)
+    assert named.labels.tolist() == [0, 0, 0]  # twenty votes against none, as above
+    with pytest.raises(InvalidParameter, match="Fewer than two classes were named"):
+        named.student(nearest(), PUBLIC)

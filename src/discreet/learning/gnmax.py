@@ -21,7 +21,7 @@ from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.budget import bought
 from discreet.learning.poll import Poll
-from discreet.learning.teachers import Progress, fitted
+from discreet.learning.teachers import Progress, fitted, see_classes
 from discreet.ledger import Loss
 from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.noisy_labels import ConfidentLabels
@@ -58,11 +58,7 @@ class AgreedLabels:
             InvalidParameter: fewer than two classes were named.
         """
         given = self.labels[self.named].tolist()
-        if len(set(given)) < 2:
-            raise InvalidParameter(
-                "Fewer than two classes were named.",
-                "Give more public rows, more epsilon or a lower threshold.",
-            )
+        see_classes(given, "Give more public rows, more epsilon or a lower threshold.")
         return fitted(classifier, np.asarray(public)[self.named], np.array(given))
 
 

@@ -20,7 +20,7 @@ from discreet.learning.arrays import PrivateArrays
 from discreet.learning.budget import bought
 from discreet.learning.moments import data_independent
 from discreet.learning.poll import Poll, plain
-from discreet.learning.teachers import Progress, fitted
+from discreet.learning.teachers import Progress, fitted, see_classes
 from discreet.ledger import Loss
 from discreet.mechanisms.numeric.vote_loss import ToldLoss, VoteLoss
 from discreet.mechanisms.selection.noisy_labels import NoisyLabels
@@ -52,8 +52,14 @@ class Labels:
         return data_independent(self.gamma, len(self.labels), delta)
 
     def student(self, classifier: Any, public: npt.ArrayLike) -> Any:
-        """A classifier that has learned from the public rows and their labels."""
-        return fitted(classifier, np.asarray(public), np.array(self.labels.tolist()))
+        """A classifier that has learned from the public rows and their labels.
+
+        Raises:
+            InvalidParameter: fewer than two classes were named.
+        """
+        given = self.labels.tolist()
+        see_classes(given, "Give more public rows, a larger gamma or fewer teachers.")
+        return fitted(classifier, np.asarray(public), np.array(given))
 
 
 def pate(

@@ -59,6 +59,7 @@ def read_bounds(bounds: Bounds) -> Floats:
         ends = np.zeros(0)
     if ends.ndim != 2 or ends.shape[1] != 2 or not (ends[:, 0] < ends[:, 1]).all():
         raise InvalidParameter(
-            "The bounds cannot be read.", "Give bounds=[(0, 120), (0, 1)], the least first."
+            "The bounds cannot be read.",
+            "Give bounds=[(0, 120), (0, 1)], and target_bounds=(0, 1) to a regression, the least first.",
         )
     return ends

@@ -122,6 +122,16 @@ def see_classifier(classifier: Any) -> None:
         )
 
 
+def see_classes(labels: Sequence[Any], fix: str) -> None:
+    """See that labels that were released are of two classes or more, as most classifiers need.
+
+    Raises:
+        InvalidParameter: they are not.
+    """
+    if len(set(labels)) < 2:
+        raise InvalidParameter("Fewer than two classes were named.", fix)
+
+
 def fitted(classifier: Any, features: npt.NDArray[Any], labels: npt.NDArray[Any]) -> Any:
     """A copy of a classifier that has learned, without its warnings: some tell of the data."""
     from sklearn.base import clone

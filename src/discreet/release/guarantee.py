@@ -226,8 +226,8 @@ def _refused(table: str, unit: str, neighbours: str, now: str, neighbours_now: s
         f"The loss charged so far protects {_words(unit, neighbours)}, and the policy now says "
         f"{_words(now, neighbours_now)}: that loss cannot be converted, and the budget would say too little.",
         "Restore the earlier declaration; or keep that ledger as a record, name a new one with "
-        'ledger = "…" (without a policy --ledger, or ledger=), and grant it only the loss that the data set can '
-        "still bear beside the answers that were given.",
+        'ledger = "…" (without a policy --ledger, or the argument ledger in Python), and grant it only the loss that '
+        "the data set can still bear beside the answers that were given.",
         key=key,
     )
 

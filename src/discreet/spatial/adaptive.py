@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, epsilon_of
 from discreet.spatial.cell import Box
-from discreet.spatial.counting import AnySession, Points, read_area
+from discreet.spatial.counting import AnySession, Points, ask, read_area
 from discreet.spatial.grid import Grid
 from discreet.spatial.heat_map import HeatMap
 from discreet.spatial.pieces import put_together, unions
@@ -77,12 +77,12 @@ def adaptive_map(  # noqa: D417  most are those of `heat_map`
     coarse = fine.coarser(CUTS[0])
     points = Points(table, x, y, box, None, where)
     across, up = coarse.keys(*points.axes)
-    asked = {"max_rows": max_rows, "confidence": confidence}
-    first = session.sql(points.grouped({"map_row": up, "map_column": across}), loss / 2, **asked)
+    asked: dict[str, Any] = {"max_rows": max_rows, "confidence": confidence}
+    first = ask(session, points, {"map_row": up, "map_column": across}, loss / 2, **asked)
     whole = {(c, r): n for r, c, n in _rows(first, "map_row", "map_column") if coarse.meets(c, r, box)}
     scale = _scale(first)
     cuts = {place: _cut(count, scale) for place, count in whole.items()}
-    second = session.sql(points.grouped(_keys(points, fine, coarse, cuts)), loss - loss / 2, **asked)
+    second = ask(session, points, _keys(points, fine, coarse, cuts), loss - loss / 2, **asked)
     parts: dict[Place, list[tuple[Place, float]]] = defaultdict(list)
     for row, column, count in _rows(second, "map_row", "map_column"):
         if None in (row, column):

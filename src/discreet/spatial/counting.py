@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import sqlglot
 
-from discreet.errors import InvalidParameter
+from discreet.errors import InvalidParameter, QueryRefused
 from discreet.quoting import quote
 from discreet.rational import Number, decimal
 from discreet.spatial.cell import Box, Cell
@@ -71,7 +71,7 @@ class Points:
         if self.people is not None:
             number = f"COUNT(DISTINCT {quote(self.people)})"
         listed = ", ".join(f"{key} AS {name}" for name, key in keys.items())
-        places = ", ".join(str(place) for place in range(1, len(keys) + 1))
+        places = _places(keys)
         return (
             f"SELECT {listed}, {number} AS map_value FROM {quote(self.table)} "
             f"WHERE {' AND '.join(inside)} GROUP BY {places} ORDER BY {places}"
@@ -162,12 +162,36 @@ def counted(
     """
     if points.people is not None and points.total is not None:
         raise InvalidParameter("A map counts people or adds up a column, not both.", "Leave one of them out.")
-    answer = session.sql(points.grouped(keys), epsilon, simultaneous=True, **asked)
+    answer = ask(session, points, keys, epsilon, simultaneous=True, **asked)
     found = answer.to_dict()
     if points.total is None:
         found["map_value_high"] = [max(0.0, high) for high in found["map_value_high"]]
     wanted = (*keys, "map_value", "map_value_low", "map_value_high")
     return answer, list(zip(*(found[name] for name in wanted), strict=True))
+
+
+def ask(
+    session: AnySession, points: Points, keys: Mapping[str, str], epsilon: Number, **asked: object
+) -> Release:
+    """Ask for the number of each group of some keys; a refusal of the groups says that they are cells.
+
+    Raises:
+        Every error of `Session.sql`.
+    """
+    try:
+        return session.sql(points.grouped(keys), epsilon, **asked)
+    except QueryRefused as refused:
+        place = refused.place
+        columns = {points.x, points.y, *points.axes}
+        if place and (
+            place == _places(keys) or (place not in columns and any(place in key for key in keys.values()))
+        ):
+            west, south, east, north = map(_decimal, points.area)
+            refused.add_note(
+                f"The groups are the cells of the map, from {west} to {east} in {points.x} and from {south} to {north} "
+                f"in {points.y}: see that this lies within the bounds of both columns, or take larger cells."
+            )
+        raise
 
 
 def read_area(area: object) -> Box:
@@ -190,6 +214,10 @@ def read_area(area: object) -> Box:
                 "east, north.",
             )
     return west, south, east, north
+
+
+def _places(keys: Mapping[str, str]) -> str:
+    return ", ".join(str(place) for place in range(1, len(keys) + 1))
 
 
 def _condition(text: str) -> str:

@@ -57,7 +57,8 @@ class Grid:
 
         Raises:
             InvalidParameter: the size cannot be read, or does not fit the reference system; or this one is not
-                known; or the area is beyond its ends, outside of the area that it is made for, or less than a cell.
+                known; or the area is beyond its ends or a pole, outside of the area that it is made for, or less than
+                a cell of it.
 
         Example:
             >>> Grid.read("0.5deg", (0, 50, 10, 60)).index(4.9, 52.3)
@@ -69,6 +70,11 @@ class Grid:
         number, unit = decimal(found[1]), found[2]
         degrees = unit in ("deg", "°")
         projection = Projection(crs)
+        if crs == WGS84 and not -90 <= area[1] < area[3] <= 90:
+            raise InvalidParameter(
+                "The area reaches beyond a pole, as its south and north are degrees.",
+                "Write degrees, or name the reference system of the columns: crs=EPSG:28992, say.",
+            )
         if crs != WGS84 and projection.metres is not None:
             if degrees:
                 raise InvalidParameter(

@@ -346,3 +346,29 @@ def test_a_table_that_cannot_be_read_for_a_while_is_tried_again(
     assert done.exit_code == (0 if follow else 1), done.stderr
     assert (done.stderr.count("in use"), len(asked)) == ((1, 3) if follow else (1, 1))
     assert len(lines(done.stdout)) == (4 if follow else 0)
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--grace", "90"), "and 90 seconds of --grace are over: all have ended."),
+        (("--ticks",), "when a line #tick with its end, or a later time, has come."),
+    ],
+)
+def test_who_follows_a_file_is_told_when_a_period_is_printed(
+    more: tuple[str, ...], said: str, folder: Path, run: Run
+) -> None:
+    """A day may pass before the first line."""
+    (folder / "visits.csv").write_text(ROWS + "#tick 2026-01-05\n" * ("--ticks" in more))
+    done = run(*GIVEN, "--input", "visits.csv", "--follow", *more)
+    assert done.exit_code == 0, done.stderr
+    assert said in " ".join(done.stderr.split())
+    assert len(done.stdout.splitlines()) == 4
+
+
+def test_a_stream_before_the_end_of_its_first_period_says_so(folder: Path, run: Run) -> None:
+    done = run(*GIVEN, "--until", "2026-01-01T23:00", text=ROWS)
+    assert (done.exit_code, done.stdout) == (0, "")
+    assert "No period has ended yet: the first one ends 2026-01-02 00:00 UTC." in " ".join(
+        done.stderr.split()
+    )

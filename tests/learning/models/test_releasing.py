@@ -162,3 +162,14 @@ def test_labels_and_features_are_read_one_by_one() -> None:
     assert moved(np.array([[np.nan, 9.0]]), np.array([[0.0, 1.0], [0.0, 2.0]])).tolist() == [[0, 1]]
     with pytest.raises(InvalidParameter):
         features_of([["secret-4711"]])
+
+
+@pytest.mark.parametrize("name", sorted(set(MODELS) - {"categories"}))
+def test_features_that_are_no_rows_are_refused_without_a_value_of_them(name: str) -> None:
+    """The refusal of scikit-learn shows up to a thousand values."""
+    budget = LearningBudget(3)
+    for wrong in (np.full(5, 0.1234567), np.array(0.1234567), np.full((1, 5, 2), 0.1234567)):
+        with pytest.raises(InvalidParameter, match=r"no rows \(n, d\)") as refused:
+            MODELS[name](epsilon=1, budget=budget).fit(wrong, np.zeros(5))
+        assert "1234567" not in str(refused.value)
+    assert budget.account.spent().epsilon == 0

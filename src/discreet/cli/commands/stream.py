@@ -21,6 +21,7 @@ from discreet.cli.option_groups import grouped
 if TYPE_CHECKING:
     from discreet.streams import Estimate, Stream, StreamSpec
     from discreet.streams.feeds import Feed
+    from discreet.streams.periods import Periods
 
 PAUSE = 0.5
 """Seconds between two looks at a file that is followed."""
@@ -200,13 +201,17 @@ def command(
         if not new:
             for t in range(1, running.closed + 1):
                 shown(running.estimates(t))
+        if feed.follow:
+            say(_awaited(spec.periods, feed))
         if rows is None:
             _poll(running, feed, last, shown)
-            return
-        read = rows.feed
-        read.skip(running.progress.read, running.progress.digest)
-        for t in _clock(running, read, feed, last):
-            shown(running.close(t, read))
+        else:
+            read = rows.feed
+            read.skip(running.progress.read, running.progress.digest)
+            for t in _clock(running, read, feed, last):
+                shown(running.close(t, read))
+        if not running.closed:
+            say(f"No period has ended yet: the first one ends {_end(spec.periods, 1)}.")
 
 
 class _Rows:
@@ -223,6 +228,30 @@ class _Rows:
         """See that it has the columns."""
         self.feed = self._made(spec)
         self.feed.look()
+
+
+def _awaited(periods: Periods, feed: Fed) -> str:
+    """When the next period of an input that is followed is printed.
+
+    Example:
+        >>> from discreet.streams.periods import Periods
+        >>> _awaited(Periods(dt.datetime(2500, 1, 1), "day", 3), Fed(follow=True))
+        'A period is printed when it has ended by the clock of this computer: the next one ends 2500-01-02 00:00 UTC.'
+    """
+    if feed.ticks:
+        return "A period is printed when a line #tick with its end, or a later time, has come."
+    later = f" and {feed.grace:g} seconds of --grace are over" if feed.grace else ""
+    said = f"A period is printed when it has ended by the clock of this computer{later}"
+    ended = periods.ended(feed.now())
+    if ended == periods.count:
+        return f"{said}: all have ended."
+    return f"{said}: the next one ends {_end(periods, ended + 1)}."
+
+
+def _end(periods: Periods, t: int) -> str:
+    """The end of a period, for people."""
+    end = periods.begin(t + 1)
+    return f"{end.isoformat(' ', 'seconds' if end.second else 'minutes')} UTC"
 
 
 def _poll(stream: Stream, feed: Fed, last: dt.datetime | None, shown: _Shown) -> None:

@@ -101,9 +101,13 @@ def features_of(features: Any) -> Any:
     """Features as numbers; a frame keeps the names of its columns.
 
     Raises:
-        InvalidParameter: they are no numbers.
+        InvalidParameter: they are no numbers, or no rows: scikit-learn would refuse these as well, and print them.
     """
     found = numbers(features)
+    if found.ndim != 2:
+        raise InvalidParameter(
+            "The features are no rows (n, d).", "Give features.reshape(-1, 1) where there is one feature."
+        )
     named = hasattr(features, "columns") and hasattr(features, "set_axis")
     return type(features)(found, columns=features.columns) if named else found
 

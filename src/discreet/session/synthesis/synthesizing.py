@@ -169,7 +169,10 @@ class SyntheticSession(WorkloadSession):
         found = private.get(like.lower()) if isinstance(like, str) else None
         if found is None:
             names = ", ".join(one_line(table.name) for table in private.values())
-            raise QueryRefused("No private table is named.", f"Write like= with one of {names}.")
+            cause = (
+                "No private table is named." if like is None else "There is no private table of this name."
+            )
+            raise QueryRefused(cause, f"Write like= with one of {names}.")
         return found
 
 

@@ -91,7 +91,8 @@ def test_another_unit_on_the_same_ledger_is_refused_with_the_option_that_names_a
     hidden = ("--hide", "vertex", "--max-degree", "17", "--vertices", "50", "--budget", "9")
     refused = run("graph", club, "--count", "edges", "-e", "1", *hidden)
     assert refused.exit_code == 2
-    assert "without a policy --ledger" in refused.stderr
+    said = " ".join(refused.stderr.split())
+    assert "without a policy --ledger, or the argument ledger in Python)" in said
 
 
 @pytest.mark.parametrize(
@@ -107,3 +108,13 @@ def test_bad_usage(club: str, run: Run, wrong: tuple[str, ...]) -> None:
 def test_missing_vertices_name_their_option(club: str, run: Run) -> None:
     refused = run("graph", club, "--count", "edges", "-e", "1", "--budget", "1")
     assert (refused.exit_code, "Write --vertices 34" in refused.stderr) == (2, True)
+
+
+def test_a_range_of_vertices_in_the_wrong_order_is_refused_in_the_words_of_the_option(
+    club: str, run: Run
+) -> None:
+    refused = run("graph", club, "--count", "edges", "-e", "1", "--budget", "1", "--vertices", "34..1")
+    assert (refused.exit_code, "write the least name first, 1..34" in " ".join(refused.stderr.split())) == (
+        2,
+        True,
+    )

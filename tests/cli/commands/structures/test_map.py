@@ -118,6 +118,28 @@ def test_a_file_without_a_policy_needs_no_bounds_of_its_points(birds: Path, run:
     assert _total(flat.stdout) == pytest.approx(_inside(rows, 4, 51, 5, 53), abs=100)
 
 
+@pytest.mark.parametrize("shape", [("--cell", "10km"), ("--cell", "10km", "--adaptive"), ("--h3", "5")])
+def test_an_area_with_latitudes_first_is_refused_in_words_of_the_map(
+    shape: tuple[str, ...], birds: Path, run: Run
+) -> None:
+    """The most usual mistake; the refusal of SQL alone tells of a FLOOR that nobody wrote."""
+    if "--h3" in shape:
+        pytest.importorskip("h3")
+    done = run("map", "sightings", "--area", "51.5,4.3,52.7,6.0", "-e", "0.5", *shape)
+    said = " ".join(done.stderr.split())
+    assert done.exit_code == 2
+    assert "the cells of the map, from 51.5 to 52.7 in lng and from 4.3 to 6.0 in lat" in said
+    assert "charged: nothing" in said
+    typed = run(*GIVEN, "--x", "lnge")
+    assert (typed.exit_code, "cells of the map" in typed.stderr) == (2, False)
+
+
+def test_metres_in_place_of_degrees_name_the_option(birds: Path, run: Run) -> None:
+    done = run(*GIVEN[:4], "--area", "1e5,4e5,2e5,5e5", "-e", "0.5")
+    assert done.exit_code == 2
+    assert "--crs EPSG:28992" in done.stderr
+
+
 def _total(text: str) -> float:
     return float(sum(one["properties"]["n"] for one in json.loads(text)["features"]))
 

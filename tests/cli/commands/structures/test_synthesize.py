@@ -44,3 +44,14 @@ def test_rows_and_report(tmp_path: Path, run: Run, monkeypatch: object) -> None:
     refused = run(*given, "-o", str(tmp_path / "visits.parquet"))
     assert refused.exit_code == 2
     assert "is the data" in refused.stderr
+
+
+def test_an_unknown_table_is_refused_as_one(tmp_path: Path, run: Run) -> None:
+    pq.write_table(make_visits(1, 100), tmp_path / "visits.parquet")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY.replace("visits.parquet", str(tmp_path / "visits.parquet")))
+    done = run("synthesize", str(policy), "-e", "0.5", "--like", "visit")
+    said = " ".join(done.stderr.split())
+    assert done.exit_code == 2
+    assert "There is no private table of this name." in said
+    assert "Write --like with one of visits." in said

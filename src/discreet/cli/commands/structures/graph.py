@@ -214,6 +214,8 @@ def _vertices(text: str | None) -> Any:
         return int(text)
     first, dots, last = text.partition("..")
     if dots and first.lstrip("-").isdigit() and last.lstrip("-").isdigit():
+        if int(last) < int(first):
+            raise opt.Usage(f"--vertices {text}: write the least name first, {last}..{first}")
         return range(int(first), int(last) + 1)
     path = Path(text)
     if not path.is_file():
