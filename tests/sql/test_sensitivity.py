@@ -127,9 +127,9 @@ def _no_remainder(measure: moments.JointMoments, name: str, dialect: Dialect) ->
 _numbering = group_numbers.numbering
 
 
-def _numbered_by_the_data(release: Any, numbered: Any) -> Any:
+def _numbered_by_the_data(release: Any, numbered: Any, short: Any) -> Any:
     """A key taken from the data: groups are numbered as they come, not as the public keys say."""
-    tables, number, joins, ranges = _numbering(release, numbered)
+    tables, number, joins, ranges = _numbering(release, numbered, short)
     if release.keys and release.cells:
         order = ", ".join(f"g.k{axis[0]}" for axis in axes(release.keys))
         number = f"CAST((dense_rank() OVER (ORDER BY {order}) - 1) % {release.cells} AS BIGINT) AS cell"
