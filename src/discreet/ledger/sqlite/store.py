@@ -63,7 +63,7 @@ class SqliteStore:
         self._group = Group(self._batch)
         self._file = (0, 0)
         self._identity = ""
-        self._known: Book | None = None  # the last book that stood in the second place too
+        self._newest: Book | None = None  # the last book that stood in the second place too
         self._seen: Book | None = None  # the last book that was read
         # The data_version of the file at that time, which SQLite changes with each commit of another connection.
         self._version = -1
@@ -227,7 +227,7 @@ class SqliteStore:
 
     def _agreed(self, noted: Noted) -> Book:
         """The content of the second place, once it is known to be ours and no older than the book seen here."""
-        known = self._known
+        known = self._newest
         if noted.identity != self._identity:
             raise LedgerCorrupt(
                 f"The head {head_of(self.where)} belongs to another ledger.", "Put the right one back."
@@ -247,7 +247,7 @@ class SqliteStore:
         assert self._head is not None
         if book.head != noted.head:
             self._head.write(self._identity, book)
-        self._known = self._seen = book
+        self._newest = self._seen = book
         self._end.committed.note(book.head.number)
 
     def _ready(self) -> sqlite3.Connection:
