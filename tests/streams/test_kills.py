@@ -10,18 +10,18 @@ from typing import Any
 
 import pytest
 
+from tests.depth import examples
 from tests.test_readme import ROOT
 from tests.warm import programs
 
-KILLS = int(os.environ.get("DISCREET_STREAM_KILLS", "18"))
-"""500 in a deep run."""
+KILLS = examples(18, 500)
 
 
 def run(folder: Path, kills: int, fault: str = "none") -> dict[str, Any]:
     folder.mkdir()
     done = subprocess.run(
         [programs() / "python", str(Path(__file__).with_name("kills.py")), str(folder), str(kills), fault],
-        capture_output=True, text=True, timeout=500, cwd=ROOT, check=True,
+        capture_output=True, text=True, timeout=1_500, cwd=ROOT, check=True,
         env={**os.environ, "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}"},
     )  # fmt: skip
     found: dict[str, Any] = json.loads(done.stdout)
