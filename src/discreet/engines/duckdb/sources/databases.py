@@ -29,7 +29,10 @@ def attach_database(
         raise SourceError(f"There is no file {path}.", "Check the path.")
     alias = f"source_{hashlib.sha256(path.encode()).hexdigest()[:16]}"
     try:
-        connection.execute(f"ATTACH IF NOT EXISTS {literal(path)} AS {alias} (TYPE duckdb, READ_ONLY)")
+        # Not IF NOT EXISTS: with it DuckDB waits for ever where a connection that had this file open was closed,
+        # another one has it open, and this one lies at the same place in memory.
+        if not connection.execute("FROM duckdb_databases() WHERE database_name = ?", [alias]).fetchone():
+            connection.execute(f"ATTACH {literal(path)} AS {alias} (TYPE duckdb, READ_ONLY)")
         opened = True
     except duckdb.Error:
         opened = False
