@@ -49,15 +49,14 @@ def test_nothing_is_lost_when_servers_are_killed(
         )  # fmt: skip
         crowd.ask(SECONDS, every=1.0)
         for _ in range(30):  # a busy machine answers little in the few seconds before
-            total = outcomes(crowd)
-            if total["200"] > 20 and total["lost"] > 0:
+            if outcomes(crowd)["200"] > 20 and outcomes(crowd)["lost"] > 0:
                 break
             crowd.ask(2, every=1.0)
+        total = outcomes(crowd)
         unanswered = see_history(crowd)
         faults = [fault for one in crowd.analysts for fault in one.faults]
         logged = "".join(line for server in crowd.servers for line in server.errors)
     charges = see_ledger(crowd, ledger, BUDGET * more, EACH * more, unanswered)
-    total = outcomes(crowd)
     with capsys.disabled():
         print(f"\n{kind}, {SECONDS} s: {dict(total)}; {charges} charges, {unanswered} of them bought nothing")
     assert not faults

@@ -252,11 +252,15 @@ def split(text: str) -> list[str]:
         found = DuckDB().tokenize(text)
     except TokenError:
         return [text.strip()]  # the parser names the fault
+    said = False  # whether a word has come since the last semicolon; comments are none
     for token in found:
-        if token.token_type is TokenType.SEMICOLON:
+        if token.token_type is not TokenType.SEMICOLON:
+            said = True
+            continue
+        if said:
             out.append(text[start : token.start].strip())
-            start = token.end + 1
-    return [statement for statement in [*out, text[start:].strip()] if tokens(statement)]
+        start, said = token.end + 1, False
+    return [*out, text[start:].strip()] if said else out
 
 
 def _setting(text: str, word: str, found: list[Token]) -> Setting:

@@ -162,11 +162,9 @@ def numbering(
     ranges: list[str] = []
     items = []
     for index, run in enumerate(words(release.keys)):
-        terms = _terms(release, numbered, run, tables, joins, ranges)
+        terms = _terms(release, numbered, run, tables, joins, ranges, short)
         number = f"CAST({' + '.join(terms)} AS BIGINT)" if terms else "0"
         items.append(f"{number} AS {word_name(index)}")
-    for axis in short:
-        del tables[f"__keys_{axis[0]}"]  # its values stand in the query
     return tables, ", ".join(items), joins, ranges
 
 
@@ -177,8 +175,12 @@ def _terms(
     tables: dict[str, pa.Table],
     joins: list[str],
     ranges: list[str],
+    short: Axes,
 ) -> list[str]:
-    """The summands of the number that some axes give a group; their tables, joins and conditions are added to those."""
+    """The summands of the number that some axes give a group; their tables, joins and conditions are added to those.
+
+    The values of the `short` ones stand in the query, so they need no table.
+    """
     terms: list[str] = []
     inner = math.prod(len(release.keys[axis[0]].values) for axis in of)
     for axis in of:
@@ -191,7 +193,8 @@ def _terms(
             ranges.append(f"g.{key_name(at)} BETWEEN {first} AND {first + count - 1}")
             continue
         name = f"__keys_{at}"
-        tables[name] = key_list(tuple((number, release.keys[number]) for number in axis))
+        if axis not in short:
+            tables[name] = key_list(tuple((number, release.keys[number]) for number in axis))
         if axis in numbered:
             terms.append(f"g.{key_name(at)} * {inner}")
             continue

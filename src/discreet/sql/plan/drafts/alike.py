@@ -281,7 +281,7 @@ def _untouched(relation: Relation, keys: Sequence[Expression], filling: Filling)
     # Where a literal was expected, a blank may raise anything; ValueNeededError is no Exception.
     with contextlib.suppress(ValueNeededError, Exception):
         found = untouched_groups(relation, keys)
-        (fill,) = mould_of([found.conditions]) if found is not None else [None]
+        fill = None if found is None else _Mould().of(found.conditions)
         if found is not None and fill is not None and found.hold(fill(filling)):
             return lambda other: found.hold(fill(other))
     return lambda _: False

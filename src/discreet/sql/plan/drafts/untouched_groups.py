@@ -62,10 +62,15 @@ def untouched_groups(relation: Relation, keys: Sequence[Expression]) -> Untouche
     moving = [condition for condition in conditions if any(_blanks(condition))]
     others = [condition for condition in conditions if not any(_blanks(condition))]
     traced = [branch.over_leaves(key) for key in keys]
-    columns = {column.name: column for condition in moving if (column := _compared(condition)) is not None}
-    alone = all(_compared(condition) is not None for condition in moving)
+    compared = [_compared(condition) for condition in moving]
+    columns = {column.name: column for column in compared if column is not None}
     elsewhere = {leaf.name for expression in (*traced, *others) for leaf in leaves(expression)}
-    if not moving or not alone or elsewhere & columns.keys() or any(any(_blanks(key)) for key in traced):
+    if (
+        not moving
+        or None in compared
+        or elsewhere & columns.keys()
+        or any(any(_blanks(key)) for key in traced)
+    ):
         return None
     return UntouchedGroups(tuple(moving), columns)
 
