@@ -1,4 +1,4 @@
-"""An rms error from independent draws, its standard error, and how long to draw until a comparison is clear."""
+"""Errors and coverage from independent draws, their standard errors, and how long to draw until a verdict is clear."""
 
 from __future__ import annotations
 
@@ -78,3 +78,22 @@ class Goal:
             gap = abs(one.rms - self.times * best - self.more)
             if at and gap > CLEAR * math.hypot(one.spread, self.times * spread):
                 return
+
+
+def coverage_until_clear(draw: Callable[[], Floats], least: float, blocks: int) -> tuple[float, float]:
+    """How often intervals hold, and its standard error, drawn until it is clear whether that is often enough.
+
+    Args:
+        draw: the share of intervals that hold in each run of one more block: float64 array (runs,). Intervals of one
+            run share its noise, so only runs are independent.
+        least: the share that is often enough.
+        blocks: the most to be drawn; one at least is.
+    """
+    drawn: list[Floats] = []
+    for _ in range(blocks):
+        drawn.append(draw())
+        runs = np.concatenate(drawn)
+        held, spread = float(runs.mean()), float(np.std(runs, ddof=1) / math.sqrt(len(runs)))
+        if abs(held - least) > CLEAR * spread > 0:
+            break
+    return held, spread

@@ -58,8 +58,9 @@ def by_rank(data: DataSet, quantiles: Sequence[Fraction], epsilon: Fraction) -> 
 
 def by_parts(
     data: DataSet, quantiles: Sequence[Fraction], epsilon: Fraction, runs: int, *, ends: bool
-) -> tuple[Floats, float]:
-    """The squared errors of rank of quantiles drawn part by part, (quantiles, runs), and how many intervals hold."""
+) -> tuple[Floats, Floats]:
+    """Squared errors of rank of quantiles drawn part by part, (quantiles, runs); the share of a run's intervals that
+    hold, (runs,), where there are any."""
     one, made = data.counts(), QuantilesWithEnds(epsilon, quantiles, data.measure, ends=ends)
     starts = np.arange(runs + 1) * len(one.leaf)
     many = SparseCounts(runs, starts, np.tile(one.leaf, runs), np.tile(one.count, runs))
@@ -69,5 +70,6 @@ def by_parts(
         number, *beside = drawn[:, made.each * at : made.each * (at + 1)].T
         errors.append(data.squares(q, float(grid.lo) + float(grid.step) * (number + 0.5)))
         if ends:
-            held.append(np.mean((beside[0] <= exact_leaf(leaves, q)) & (exact_leaf(leaves, q) <= beside[1])))
-    return np.array(errors), float(np.mean(held)) if held else 0.0
+            exact = exact_leaf(leaves, q)
+            held.append((beside[0] <= exact) & (exact <= beside[1]))
+    return np.array(errors), np.mean(held, axis=0) if held else np.empty(0)
