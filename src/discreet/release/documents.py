@@ -79,7 +79,8 @@ def _plain_column(column: pa.ChunkedArray) -> list[Any]:
     """The values of a column, ready for JSON: column by column, the kind is looked at once for all rows."""
     import pyarrow as pa
 
-    kind, values = column.type, column.to_pylist()
+    kind = column.type
+    values: list[Any] = column.to_pylist()
     if pa.types.is_integer(kind) or pa.types.is_string(kind):
         return values
     if pa.types.is_float64(kind):

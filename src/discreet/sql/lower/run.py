@@ -136,6 +136,10 @@ class NoisyIntegers:
         """
         import pyarrow as pa
 
+        return pa.table(self.columns(names))
+
+    def columns(self, names: Collection[str] | None = None) -> dict[str, pa.Array]:
+        """The columns of that table, in its order."""
         schema = NoisySchema(len(self.plan.keys), len(self.plan.aggregates))
         keys = {name: index for index, name in enumerate(schema.key_names)}
         data: dict[str, pa.Array] = {}
@@ -148,7 +152,7 @@ class NoisyIntegers:
                 data[name] = arrow.column(np.arange(self.first, self.first + len(self.entries)))
             else:
                 data[name] = made[name] if number is None else self.column(self.plan.aggregates[number])
-        return pa.table(data)
+        return data
 
     def keys(self, wanted: Collection[int], at: GroupSelection = EVERY) -> dict[str, pa.Array]:
         """The columns of some keys in some groups, by the numbers of the keys."""
