@@ -1,7 +1,7 @@
 """DuckDB keeps the memory of a query for the next one, in a process that serves.
 
 DuckDB's allocator (jemalloc) gives pages back to the system within a second of their last use, and the next query
-touches them anew: some hundred page faults for each question, which on a virtual machine cost a twentieth of its
+touches them anew: a hundred page faults for each question, which on a virtual machine cost a twentieth of its
 processor time. With this setting pages stay for half a minute. So memory after a large query goes back later, and the
 most that is used at once is the same.
 """
