@@ -13,6 +13,8 @@ import pytest
 from pyarrow import csv, parquet
 
 from discreet.errors import InvalidParameter
+from discreet.far import shown
+from discreet.release import documents
 from discreet.release.answer import Release
 from discreet.release.documents import FORMS, AnswerText, arrow_bytes, dump, from_arrow
 from discreet.session.budget import BudgetState
@@ -81,3 +83,20 @@ def test_a_table_without_notes_is_refused() -> None:
         writer.write_table(VALUES)
     with pytest.raises(InvalidParameter):
         from_arrow(sink.getvalue())
+
+
+def test_rows_are_those_of_the_table_value_by_value() -> None:
+    """Column by column, for every kind of column that an answer may have."""
+    far = pa.array([2_932_897, None], pa.int32()).cast(pa.date32())  # a day beyond Python's last one
+    values = pa.table({
+        "i": pa.array([2**63 - 1, None], pa.int64()), "f": [float("nan"), -0.0], "t": ["NaN", None], "b": [True, None],
+        "d": pa.array([dt.date(2026, 1, 2), None]), "m": pa.array([dt.datetime(2026, 1, 2, 3), None]), "far": far,
+        "l": pa.array([[1.5, None], None]), "s": pa.array([{"x": 1.5}, None]), "nothing": pa.nulls(2),
+        "h": pa.array([float("inf"), 1.5], pa.float32()),
+    })  # fmt: skip
+    release = replace(RELEASE, values=values, low={"f": ENDS["n"]}, high={"f": ENDS["x"]})
+    said = [
+        {name: documents._plain(value) for name, value in row.items()}
+        for row in shown(release.to_arrow()).to_pylist()
+    ]
+    assert repr(documents.rows(release)) == repr(said)  # -0.0 is not 0.0, and 1 is not True

@@ -96,9 +96,14 @@ def test_a_question_is_remembered_by_the_types_of_its_parameters(monkeypatch: py
     assert Question.read(COUNT, 0.3) is Question.read(COUNT, 0.3)
     see_types_told_apart()
     # The planted fault: it is remembered by values alone.
-    monkeypatch.setattr(question, "_known", lru_cache(9)(question._read))
-    with pytest.raises(pytest.fail.Exception):
-        see_types_told_apart()
+    faulty = {"_known": lru_cache(9)(question._read), "_known_parameters": lru_cache(9)(question._parameters)}
+    for name, cache in faulty.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(question, name, cache)
+            if name == "_known_parameters":  # each text is new to the other
+                patch.setattr(question, "_known", question._read)
+            with pytest.raises(pytest.fail.Exception):
+                see_types_told_apart()
 
 
 @pytest.mark.parametrize("forgotten", range(12))
@@ -120,5 +125,18 @@ def test_no_parameter_of_a_question_is_forgotten(forgotten: int, monkeypatch: py
         key = (*given[:forgotten], *given[forgotten + 1 :])
         return seen.setdefault(key, question._read(*given))
 
-    monkeypatch.setattr(question, "_known", faulty)
+    with monkeypatch.context() as patch:
+        patch.setattr(question, "_known", faulty)
+        assert read(first) == read(changed)
+    if not forgotten:
+        return
+    shared: dict[tuple[Any, ...], dict[str, Any]] = {}
+
+    def without(*given: Any) -> dict[str, Any]:
+        key = (*given[: forgotten - 1], *given[forgotten:])
+        return shared.setdefault(key, question._parameters(*given))
+
+    question._known.cache_clear()
+    monkeypatch.setattr(question, "_known_parameters", without)
     assert read(first) == read(changed)
+    question._known.cache_clear()

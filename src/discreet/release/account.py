@@ -70,7 +70,7 @@ class DataAccount:
             BudgetExceeded: the budget does not have so much left. The question was not charged.
         """
         said = described(words, self._who)
-        last, kept = self._last, tuple(kept)
+        last, kept, price = self._last, tuple(kept), priced(event)[0]
         for turn in range(TRIES):
             if turn or last is None or self._times(last) != 1:
                 last = self._last = self._ledger.latest(self._account.name)
@@ -78,7 +78,7 @@ class DataAccount:
             text = self._text(last, kept)
 
             def admit(found: Entry | None, text: str = text) -> None:
-                self._see_terms(event)
+                self._see_terms(price)
                 self._counts_once(found)
                 if self._is_mine(found) and self._text(found, kept) != text:
                     raise _Changed
@@ -95,10 +95,10 @@ class DataAccount:
             key="neighbours",
         )
 
-    def _see_terms(self, event: Event) -> None:
+    def _see_terms(self, price: Loss) -> None:
         """See, within the transaction of a charge, the terms that the account has beside its limit."""
         if self._terms is not None:
-            self._terms.see(self._accounts[-1].name, priced(event)[0])
+            self._terms.see(self._accounts[-1].name, price)
 
     def owes(self, question: str) -> bool:
         """Whether an answer that the ledger kept has a price for this account: none, as it paid for all of them."""

@@ -68,10 +68,24 @@ def dump(document: object, indent: int | None = 2) -> str:
 
 def rows(release: Release) -> list[dict[str, Any]]:
     """The rows of an answer with their intervals, ready for JSON."""
+    table = far.shown(release.to_arrow())
+    names = table.column_names
     return [
-        {name: _plain(value) for name, value in row.items()}
-        for row in far.shown(release.to_arrow()).to_pylist()
+        dict(zip(names, row, strict=True)) for row in zip(*map(_plain_column, table.columns), strict=True)
     ]
+
+
+def _plain_column(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column, ready for JSON: column by column, the kind is looked at once for all rows."""
+    import pyarrow as pa
+
+    kind = column.type
+    values: list[Any] = column.to_pylist()
+    if pa.types.is_integer(kind) or pa.types.is_string(kind):
+        return values
+    if pa.types.is_float64(kind):
+        return [value if value is None or math.isfinite(value) else None for value in values]
+    return list(map(_plain, values))
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
@@ -155,13 +156,39 @@ def _read(
     split: Mapping[str, Number] | None = None,
 ) -> Question:
     """A question of some parameters."""
+    given = (
+        epsilon, confidence, delta, max_rows, max_groups, max_rows_per_group, simultaneous, intervals, diagnose,
+        nonnegative, integers,
+    )  # fmt: skip
+    return Question(text, **(_parameters(*given, split) if split is not None else _known_parameters(*given)))
+
+
+def _parameters(
+    epsilon: Number,
+    confidence: float,
+    delta: Number | None,
+    max_rows: int | None,
+    max_groups: int | None,
+    max_rows_per_group: int | None,
+    simultaneous: bool,
+    intervals: bool,
+    diagnose: Number | None,
+    nonnegative: bool,
+    integers: bool,
+    split: Mapping[str, Number] | None = None,
+) -> dict[str, Any]:
+    """The attributes of a question beside its text."""
     level = level_of(confidence, simultaneous)
     limits = limits_of(max_rows, max_groups, max_rows_per_group)
     shown = truth_of(intervals, "intervals")
-    known = (text, epsilon_of(epsilon), delta_of(delta), *level, limits, emphasis_of(split), shown)
+    known = {"epsilon": epsilon_of(epsilon), "delta": delta_of(delta), "limits": limits,
+             "split": emphasis_of(split), "intervals": shown}  # fmt: skip
     shaping = Shaping(truth_of(nonnegative, "nonnegative"), truth_of(integers, "integers"))
-    return Question(*known, diagnose=share_of(diagnose), shaping=shaping)
+    return {**known, "confidence": level.confidence, "simultaneous": level.together,
+            "diagnose": share_of(diagnose), "shaping": shaping}  # fmt: skip
 
 
+_known_parameters = lru_cache(RECENT, typed=True)(_parameters)
+"""The same, remembered: most questions have those of another one, and a text of their own."""
 _known = lru_cache(RECENT, typed=True)(_read)
 """The same, remembered. By types, too: 1 and 1.0 and True are equal, and not all of them may stand everywhere."""

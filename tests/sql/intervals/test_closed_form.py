@@ -131,3 +131,41 @@ def test_intervals_that_are_too_narrow_are_found(monkeypatch: pytest.MonkeyPatch
         intervals._ratio_widths.cache_clear()
         intervals._unit_width.cache_clear()
     assert min(found.values()) < 0.8 - 6.5 * math.sqrt(0.8 * 0.2 / DRAWS)
+
+
+def both_ways(
+    a: np.ndarray[Any, Any], b: np.ndarray[Any, Any], monkeypatch: pytest.MonkeyPatch
+) -> list[bytes]:
+    """The bits of the intervals of some means: each group by itself, and all in arrays."""
+    widths, out = 37.0 * intervals._ratio_widths(0.95), []
+    for few_groups in (len(a), 0):
+        monkeypatch.setattr(intervals, "FEW", few_groups)
+        out.append(b"".join(ends.tobytes() for ends in intervals.mean_within(a, b, widths)))
+    return out
+
+
+def test_few_groups_have_the_intervals_of_many_to_the_last_bit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    sizes = rng.choice([1, 60, 1e3, 1e6, 2.0**61], 3000)
+    a, b = (np.rint(rng.normal(0.5, 1, 3000) * sizes) for _ in range(2))
+    one, other = both_ways(a, b, monkeypatch)
+    assert one == other
+    monkeypatch.setattr(
+        intervals, "_crossing_of", lambda b, total, widths, upper: b / total
+    )  # the planted fault
+    one, other = both_ways(a, b, monkeypatch)
+    assert one != other
+
+
+def test_half_widths_are_kept_by_all_that_they_depend_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    sql = "SELECT COUNT(*) AS n, SUM(i) AS s, COUNT(i) AS c, AVG(x) AS v FROM data"
+    for epsilon in (Fraction(1, 10), Fraction(3)):
+        release, _ = released(40, sql, epsilon)
+        for confidence in (0.8, 0.95, 0.8):
+            for aggregate in release.aggregates:
+                known = intervals.linear_half_width(release, aggregate, confidence)
+                assert known == intervals._half_width(release, aggregate, confidence)
+    monkeypatch.setattr(intervals, "MOST_WIDTHS", 2)
+    for place in range(9):
+        intervals.linear_half_width(release, release.aggregates[0], 0.5 + place / 20)
+        assert len(release.memo["half-widths"]) <= 2

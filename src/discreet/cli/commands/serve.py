@@ -131,6 +131,9 @@ def command(
       discreet serve policy.toml --new-token administrator     (when all tokens are lost)
     """  # noqa: D301
     see_installed()
+    from discreet.server.running.kept_pages import keep_pages
+
+    keep_pages()  # before anything loads DuckDB
     from discreet.engines.isolated.workers import isolated
     from discreet.server.desk import Caps
     from discreet.server.oidc.settings import read_settings

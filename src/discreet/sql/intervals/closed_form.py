@@ -12,6 +12,7 @@ has exactly the stated coverage (Fieller 1954), however few rows there are. A qu
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -25,6 +26,7 @@ from discreet.sql.measures.all_rows import AllRows, noise_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.drafts.draft import unfilled
 from discreet.sql.plan.plan import Aggregate, PlannedRelease
 
 if TYPE_CHECKING:
@@ -36,6 +38,10 @@ DRAWS = 4000
 """How often noise is drawn again: the 2.5th percentile of 4,000 draws is within 0.25 points of the true one."""
 STEPS = 1024
 """How many steps the half-widths of a mean are tabulated in."""
+FEW = 16
+"""Groups of which each is worked out by itself: an operation on arrays costs as much as twenty on numbers."""
+MOST_WIDTHS = 64
+"""How many half-widths of a plan are kept."""
 BEYOND = 4
 """How many draws lie at or beyond each end of an interval at least; with fewer, it would be a matter of luck."""
 MOST_DRAWN = 100_000_000
@@ -49,6 +55,18 @@ def linear_half_width(release: PlannedRelease, aggregate: Aggregate, confidence:
 
     Rounding to whole numbers afterwards is covered: the half-width of a whole quantity is rounded up.
     """
+    # The noise depends on no literal of the question, and a service is asked the same shape again and again.
+    known: dict[object, float | None] = unfilled(release).memo.setdefault("half-widths", {})
+    key = (aggregate.measure, aggregate.quantity, aggregate.whole, confidence)
+    if key not in known:
+        if len(known) >= MOST_WIDTHS:
+            known.clear()
+        known[key] = found = _half_width(release, aggregate, confidence)
+        return found
+    return known[key]
+
+
+def _half_width(release: PlannedRelease, aggregate: Aggregate, confidence: float) -> float | None:
     measure = release.measures[aggregate.measure]
     weights = measure.weights(aggregate.quantity)
     if weights is None:
@@ -123,6 +141,10 @@ def _crossing(b: Floats, total: Floats, widths: Floats, upper: bool) -> Floats:
         widths: float64 array (STEPS + 1,), the half-widths at c = 0, 1/STEPS, …, 1; straight lines in between.
         upper: whether the edge is 1; else it is 0.
     """
+    if len(b) <= FEW:
+        return np.array(
+            [_crossing_of(*one, widths, upper) for one in zip(b.tolist(), total.tolist(), strict=True)]
+        )
     sign = -1.0 if upper else 1.0
 
     def beyond(step: NDArray[np.intp]) -> Floats:
@@ -139,6 +161,24 @@ def _crossing(b: Floats, total: Floats, widths: Floats, upper: bool) -> Floats:
     # Between two steps both sides are straight lines of c.
     out, into = beyond(outside), beyond(inside)
     return np.asarray((outside + (inside - outside) * (out / (out - into))) / STEPS)
+
+
+def _crossing_of(b: float, total: float, widths: Floats, upper: bool) -> float:
+    """The same of one group, by the same operations in the same order."""
+    sign = -1.0 if upper else 1.0
+    place = min(max(b / total, 0.0), 1.0) * STEPS
+    inside = int(min(place, STEPS - 1)) if upper else max(math.ceil(place), 1)
+    outside = STEPS if upper else 0
+    while abs(outside - inside) > 1:
+        middle = (inside + outside + upper) // 2
+        if sign * (b - middle / STEPS * total) - widths.item(middle) > 0:
+            outside = middle
+        else:
+            inside = middle
+    out = sign * (b - outside / STEPS * total) - widths.item(outside)
+    into = sign * (b - inside / STEPS * total) - widths.item(inside)
+    share = out / (out - into) if out != into else math.nan
+    return (outside + (inside - outside) * share) / STEPS
 
 
 @lru_cache(maxsize=64)

@@ -176,17 +176,16 @@ def table(picked: list[tuple[str, str]], noisy: NoisyIntegers, cells: GroupSelec
     import pyarrow as pa
 
     names = [column for _, column in picked if column != CELL]
+    shown = [name for name, column in picked if column != CELL]
     if isinstance(cells, slice):
-        values = noisy.table(names).select(names)
+        made = noisy.columns(names)
     else:
-        keys = [at for name in names if (at := key_number(name)) is not None]
-        columns = noisy.keys(keys, cells)
+        made = noisy.keys([at for name in names if (at := key_number(name)) is not None], cells)
         for name in names:
             number = aggregate_number(name)
             if number is not None:
-                columns[name] = arrow.taken(noisy.column(noisy.plan.aggregates[number]), cells)
-        values = pa.table({name: columns[name] for name in names})
-    return values.rename_columns([name for name, column in picked if column != CELL])
+                made[name] = arrow.taken(noisy.column(noisy.plan.aggregates[number]), cells)
+    return pa.table([made[name] for name in names], names=shown)
 
 
 def chosen(post: exp.Query, noisy: NoisyIntegers) -> GroupSelection:

@@ -103,7 +103,8 @@ class NoisyIntegers:
 
     def values(self, aggregate: Aggregate, at: GroupSelection = EVERY) -> Floats:
         """The estimate of an aggregate in some groups: float64 array (groups,), not to be changed."""
-        if not isinstance(at, slice) or at != EVERY or len(self.entries) > BLOCK:
+        every = isinstance(at, slice) and at in (EVERY, slice(0, len(self.entries)))
+        if not every or len(self.entries) > BLOCK:
             return self._values(aggregate, at)
         known = self._known.get(id(aggregate))
         if known is None:
@@ -135,6 +136,10 @@ class NoisyIntegers:
         """
         import pyarrow as pa
 
+        return pa.table(self.columns(names))
+
+    def columns(self, names: Collection[str] | None = None) -> dict[str, pa.Array]:
+        """The columns of that table, in its order."""
         schema = NoisySchema(len(self.plan.keys), len(self.plan.aggregates))
         keys = {name: index for index, name in enumerate(schema.key_names)}
         data: dict[str, pa.Array] = {}
@@ -147,7 +152,7 @@ class NoisyIntegers:
                 data[name] = arrow.column(np.arange(self.first, self.first + len(self.entries)))
             else:
                 data[name] = made[name] if number is None else self.column(self.plan.aggregates[number])
-        return pa.table(data)
+        return data
 
     def keys(self, wanted: Collection[int], at: GroupSelection = EVERY) -> dict[str, pa.Array]:
         """The columns of some keys in some groups, by the numbers of the keys."""

@@ -38,6 +38,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -219,7 +220,7 @@ class Measure:
         total = body.sum(axis=-1)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             usable = total > 0
-            mean = np.where(usable, (body @ np.linspace(0, 1, self.degree + 1)) / total, np.nan)
+            mean = np.where(usable, (body @ _places(self.degree)) / total, np.nan)
             if quantity == "avg":
                 return lo + width * np.clip(mean, 0, 1)
             if quantity in SHAPES:
@@ -266,22 +267,42 @@ class Measure:
         Args:
             quantity: `rows` (every row), `count` (rows where the argument is not NULL) or `sum`.
         """
-        w = np.zeros(self.entries)
-        body = slice(0, self.entries - self.with_null)
-        if quantity == "rows":
-            w[:] = 1 / self.row_sensitivity
-        elif quantity == "count":
-            w[body] = 1 / self.row_sensitivity
-        elif quantity == "sum" and self.grid is not None:
-            step = float(self.grid.step)
-            if self.degree < 0:
-                w[0] = step
-            else:
-                # sum x = lo n + g sum t, and sum t = (b1/2 + b2) in the basis of degree 2
-                w[body] = self.grid.lo / self.row_sensitivity + step * np.linspace(0, 1, self.degree + 1)
-        else:
+        if quantity not in ("rows", "count") and (quantity != "sum" or self.grid is None):
             return None
-        return w
+        lo, step = (0.0, 0.0) if self.grid is None else (self.grid.lo, float(self.grid.step))
+        return _weights(
+            quantity, self.degree, self.with_null, self.row_sensitivity, (lo, step, math.copysign(1, lo))
+        )
+
+
+@lru_cache(maxsize=256)
+def _weights(
+    quantity: str, degree: int, with_null: bool, row_sensitivity: int, scaled: tuple[float, float, float]
+) -> Floats:
+    """The weights of a quantity, not to be changed; `scaled` is lo and g of the grid, and the sign of lo."""
+    lo, step, _ = scaled
+    entries = (1 if degree < 0 else degree + 1) + with_null
+    w = np.zeros(entries)
+    body = slice(0, entries - with_null)
+    if quantity == "rows":
+        w[:] = 1 / row_sensitivity
+    elif quantity == "count":
+        w[body] = 1 / row_sensitivity
+    elif degree < 0:
+        w[0] = step
+    else:
+        # sum x = lo n + g sum t, and sum t = (b1/2 + b2) in the basis of degree 2
+        w[body] = lo / row_sensitivity + step * _places(degree)
+    w.setflags(write=False)
+    return w
+
+
+@lru_cache(maxsize=8)
+def _places(degree: int) -> Floats:
+    """0, 1/degree, …, 1, not to be changed."""
+    found = np.linspace(0, 1, degree + 1)
+    found.setflags(write=False)
+    return found
 
 
 def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:

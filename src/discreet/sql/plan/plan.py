@@ -202,7 +202,7 @@ class PlannedRelease:
         """The number of groups."""
         return ks.cells(self.keys)
 
-    @property
+    @cached_property
     def epsilon(self) -> Fraction:
         """The privacy loss: sets of alternatives compose by addition, and each costs its largest share."""
         own = self.discovery

@@ -18,8 +18,9 @@ from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan import planner, reading
 from discreet.sql.plan.drafts import draft
 from discreet.sql.plan.drafts.alike import Filling
-from discreet.sql.plan.drafts.draft import draft_of, unfilled
+from discreet.sql.plan.drafts.draft import UNREAD, draft_of, unfilled
 from discreet.sql.plan.limits import Limits
+from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 PRICES: tuple[dict[str, Any], ...] = (
     {"epsilon": Fraction(1)}, {"epsilon": Fraction(1, 7)}, {"epsilon": Fraction(1), "delta": Fraction(1, 10**6)},
@@ -35,7 +36,14 @@ def planned(text: str, price: dict[str, Any], known: reading.Readings | None) ->
     except (QueryRefused, InvalidParameter) as error:
         return str(error), 0
     scales = [[one.scale(at) for at in range(len(one.measures))] for one in plan.measured]
-    found = whole(plan), uses_of(plan.whole.measured), [unfilled(one).scales for one in plan.measured], scales
+    facts = [[getattr(one, name) for name in UNREAD] for one in plan.measured]
+    found = (
+        whole(plan),
+        uses_of(plan.whole.measured),
+        [unfilled(one).scales for one in plan.measured],
+        scales,
+        facts,
+    )
     return found, sum(draft_of(one) is not None for one in plan.releases)
 
 
@@ -62,6 +70,8 @@ def planted(fault: str, patch: pytest.MonkeyPatch) -> None:
     once = draft.planned_once
     if fault == "a price is passed over":
         patch.setattr(planner, "planned_once", lambda one, key, make: once(one, key[1:], make))
+    if fault == "a fact is one that literals decide":
+        patch.setattr(draft, "UNREAD", (*UNREAD, "parts"))
     if fault == "the first literals stay":
         filled = draft._filled
         kept: dict[int, Filling] = {}
@@ -72,10 +82,12 @@ def planted(fault: str, patch: pytest.MonkeyPatch) -> None:
         )
 
 
-@pytest.mark.parametrize("fault", ["a price is passed over", "the first literals stay"])
+@pytest.mark.parametrize(
+    "fault", ["a price is passed over", "the first literals stay", "a fact is one that literals decide"]
+)
 def test_the_plan_of_another_statement_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     planted(fault, monkeypatch)
-    with pytest.raises(AssertionError):
+    with pytest.raises((AssertionError, ValueNeededError)):
         compared(range(20))
 
 

@@ -24,6 +24,8 @@ Planned: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fra
 T = TypeVar("T")
 MOST_DRAFTS: Final = 4
 """How many plans of a reading are kept, each for another price."""
+UNREAD: Final = ("cells", "entries", "epsilon", "scales")
+"""Facts about a release that no literal decides: a filled one has those of its draft."""
 _NEW: Final = object()
 
 
@@ -128,6 +130,7 @@ def _filled(planned: Planned, fills: list[Filled | None], filling: Filling) -> P
     for release, fill in zip(releases, fills, strict=True):
         made: PlannedRelease = release if fill is None else fill(filling)
         if fill is not None:
+            vars(made).update({name: getattr(release, name) for name in UNREAD})
             made.memo["draft"] = ReleaseTemplate(release, fill, filling)
         out.append(made)
     return tuple(out), workloads, spent
