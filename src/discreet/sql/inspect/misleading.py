@@ -46,7 +46,9 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
         confidence: of its intervals.
         whole: whether these are all rows of the answer.
     """
-    cut = (*cut_joins(plan), *added_up(plan), *quoted_names(plan))
+    from discreet.sql.inspect.warnings import no_row_passes
+
+    cut = (*no_row_passes(plan), *cut_joins(plan), *added_up(plan), *quoted_names(plan))
     shown = selects(plan)
     if shown is None:
         return (*cut, *_passed(plan))

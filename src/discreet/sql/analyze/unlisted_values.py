@@ -1,0 +1,56 @@
+"""Comparisons of a column with values that are none of its keys, such as misspelt ones; the policy and the text say so.
+
+Such a condition is false for every row, whatever the data.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.narrowing import conjuncts
+from discreet.sql.algebra.relation import Relation
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
+from discreet.sql.expressions.span import Value
+
+
+@dataclass(frozen=True)
+class Unlisted:
+    """A comparison that no row passes.
+
+    Attributes:
+        column: which has keys.
+        asked: the values that it is compared with; none is a key.
+        near: the key that the first of them resembles; None where there is none.
+    """
+
+    column: Column
+    asked: tuple[Value, ...]
+    near: str | None
+
+
+def conditions(relation: Relation) -> Iterator[Expression]:
+    """The conditions that every row of a relation meets, each by itself."""
+    if isinstance(relation, rel.Select) and relation.where is not None:
+        yield from conjuncts([relation.where])
+    for part in rel.parts(relation):
+        yield from conditions(part)
+
+
+def unlisted(condition: Expression) -> Unlisted | None:
+    """Read a comparison with values that are no keys; None for any other condition."""
+    if not isinstance(condition, Call) or condition.name not in ("eq", "in"):
+        return None
+    columns = [side for side in condition.args if isinstance(side, Column)]
+    asked = tuple(
+        side.value for side in condition.args if isinstance(side, Literal) and side.value is not None
+    )
+    if len(columns) != 1 or not asked or len(asked) < len(condition.args) - 1 or not columns[0].span.listed:
+        return None
+    keys = columns[0].span.domain or ()
+    if any(one in keys for one in asked):
+        return None
+    near = difflib.get_close_matches(str(asked[0]), [str(key) for key in keys], n=1)
+    return Unlisted(columns[0], asked, near[0] if near else None)
