@@ -44,7 +44,7 @@ class GraphFacts:
             return (f"edges of vertices other than the {self.vertices:,} that were named, which are dropped",)
         if not self.closed:
             return (
-                f"vertices beyond the {self.vertices:,} declared: no number exceeds what so many can have",
+                f"vertices beyond the {self.vertices:,} declared: no number exceeds the greatest of so many",
             )
         return ()
 

@@ -1,6 +1,6 @@
 """Comparisons of a column with values that are none of its keys, such as misspelt ones; the policy and the text say so.
 
-Such a condition is false for every row, whatever the data.
+Such a condition is false for every row of every data set.
 """
 
 from __future__ import annotations

@@ -60,7 +60,7 @@ def _of_release(release: PlannedRelease) -> Iterator[str]:
 
 
 def no_row_passes(plan: QueryPlan) -> tuple[str, ...]:
-    """Name the conditions that no row can pass, whatever the data: values beyond bounds, or none of the keys.
+    """Name the conditions that no row of any data set can pass: values beyond bounds, or none of the keys.
 
     Privacy: reads the plan only.
     """
