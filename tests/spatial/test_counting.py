@@ -125,3 +125,18 @@ def test_a_map_of_people_counts_the_unit_and_no_other_column() -> None:
     each = dp.protect(table, privacy_unit="row", budget=1, bounds={"lat": (50, 54), "lng": (3, 8)})
     with each, pytest.raises(InvalidParameter, match="Each row of data is one unit"):
         heat_map(each, "data", "10km", 1, area=AREA, people="observer")
+
+
+def test_the_unit_of_a_table_of_a_server_is_asked_for() -> None:
+    class Remote:
+        def tables(self) -> list[dict[str, Any]]:
+            return [
+                {"table_name": "seen", "privacy_unit": "observer"},
+                {"table_name": "here", "privacy_unit": None},
+            ]
+
+        sql = None
+
+    remote: Any = Remote()
+    with pytest.raises(InvalidParameter, match="counts people by observer"):
+        heat_map(remote, "Seen", "10km", 1, area=AREA, people="lat")

@@ -202,7 +202,7 @@ def _unit(session: AnySession, table: str) -> str | None:
         return None if found is None or found.through is not None else found.privacy_unit
     listed = getattr(session, "tables", None)
     for one in listed() if listed is not None else ():
-        if str(one.get("name", "")).lower() == table.lower():
+        if str(one.get("table_name", "")).lower() == table.lower():
             named = one.get("privacy_unit")
             return named if isinstance(named, str) and "." not in named else None
     return None
