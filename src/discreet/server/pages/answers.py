@@ -166,7 +166,8 @@ def answer_page(
             drawn = True
     return page(
         request, "answer.html", visitor, name=name, release=release, given=given, key=key, invented=invented,
-        drawn=drawn, room=reserved(len(release)), header=shown.header(release), rows=shown.rows(release, ROWS), most=ROWS,
+        drawn=drawn, room=reserved(len(release)), header=shown.header(release),
+        rows=shown.rows(release, ROWS), most=ROWS,
         right=shown.to_the_right(release), footer=shown.footer(paid), forms=FORMS,
         url=url_of(request), budget=budget,
     )  # fmt: skip
