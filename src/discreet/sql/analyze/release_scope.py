@@ -21,9 +21,9 @@ from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
 from discreet.sql.analyze.distinct_on import on_of, shown
+from discreet.sql.analyze.false_conditions import conditions, unlisted
 from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
-from discreet.sql.analyze.unlisted_values import conditions, unlisted
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.syntax.grouping_sets import sets_of

@@ -8,9 +8,8 @@ from collections.abc import Iterator, Mapping
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.relation import Relation
-from discreet.sql.analyze.unlisted_values import conditions, unlisted
+from discreet.sql.analyze.false_conditions import conditions, unlisted, verdict
 from discreet.sql.expressions.expression import Call, Expression, leaves
-from discreet.sql.expressions.span import Span
 from discreet.sql.functions.casts import NARROW
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
@@ -132,25 +131,3 @@ def _unlisted(condition: Expression) -> str:
         return ""
     meant = f": did you mean {value(found.near)}?" if found.near else ", as the policy lists them"
     return f"none of the keys of {words(found.column)} is {' or '.join(map(value, found.asked))}{meant}"
-
-
-def verdict(condition: Expression) -> bool | None:
-    """False when no value within the spans meets a comparison; None when that is not certain."""
-    if not isinstance(condition, Call) or len(condition.args) != 2:
-        return None
-    a, b = (arg.span for arg in condition.args)
-    never = {
-        "lt": _above(a, b, equal=True),
-        "le": _above(a, b, equal=False),
-        "gt": _above(b, a, equal=True),
-        "ge": _above(b, a, equal=False),
-        "eq": _above(a, b, equal=False) or _above(b, a, equal=False),
-    }
-    return False if never.get(condition.name, False) else None
-
-
-def _above(a: Span, b: Span, equal: bool) -> bool:
-    """Whether every value of a lies above every one of b, or at least at it when `equal`."""
-    if a.lo is None or b.hi is None:
-        return False
-    return a.lo >= b.hi if equal else a.lo > b.hi

@@ -1,6 +1,6 @@
-"""Comparisons of a column with values that are none of its keys, such as misspelt ones; the policy and the text say so.
+"""Conditions that no row of any data set passes, as the text and the policy alone say.
 
-Such a condition is false for every row of every data set.
+One compares a column with values that are none of its keys, such as misspelt ones; another compares beyond its bounds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
-from discreet.sql.expressions.span import Value
+from discreet.sql.expressions.span import Span, Value
 
 
 @dataclass(frozen=True)
@@ -54,3 +54,30 @@ def unlisted(condition: Expression) -> Unlisted | None:
         return None
     near = difflib.get_close_matches(str(asked[0]), [str(key) for key in keys], n=1)
     return Unlisted(columns[0], asked, near[0] if near else None)
+
+
+def never_true(condition: Expression) -> bool:
+    """Whether no row of any data set passes a condition."""
+    return verdict(condition) is False or unlisted(condition) is not None
+
+
+def verdict(condition: Expression) -> bool | None:
+    """False when no value within the spans meets a comparison; None when that is not certain."""
+    if not isinstance(condition, Call) or len(condition.args) != 2:
+        return None
+    a, b = (arg.span for arg in condition.args)
+    never = {
+        "lt": _above(a, b, equal=True),
+        "le": _above(a, b, equal=False),
+        "gt": _above(b, a, equal=True),
+        "ge": _above(b, a, equal=False),
+        "eq": _above(a, b, equal=False) or _above(b, a, equal=False),
+    }
+    return False if never.get(condition.name, False) else None
+
+
+def _above(a: Span, b: Span, equal: bool) -> bool:
+    """Whether every value of a lies above every one of b, or at least at it when `equal`."""
+    if a.lo is None or b.hi is None:
+        return False
+    return a.lo >= b.hi if equal else a.lo > b.hi
