@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from fractions import Fraction
 from pathlib import Path
@@ -12,6 +13,9 @@ import pytest
 
 from discreet.errors import BudgetExceeded, InvalidParameter, PolicyError
 from discreet.learning import PrivateArrays, pate, teachers
+from discreet.learning.gnmax import AgreedLabels
+from discreet.learning.pate import Labels
+from discreet.ledger import Loss
 
 sklearn = pytest.importorskip("sklearn")
 CLASSES = (0, 1, 2)
@@ -234,3 +238,21 @@ def test_a_student_of_one_class_is_refused_in_our_words() -> None:
     assert named.labels.tolist() == [0, 0, 0]  # twenty votes against none, as above
     with pytest.raises(InvalidParameter, match="Fewer than two classes were named"):
         named.student(nearest(), PUBLIC)
+
+
+@pytest.mark.parametrize(
+    ("public", "said"),
+    [
+        ([1.0, 2.0, 3.0], "no table of numbers"),
+        ([[1.0, 2.0], [3.0]], "no table of numbers"),
+        (PUBLIC[:2], "There are 2 public rows, and 3 were named"),
+        ([[math.nan, 1.0], [1.0, 2.0], [2.0, 3.0]], "cannot learn from these rows: Input X contains NaN"),
+    ],
+)
+def test_a_student_of_other_rows_is_refused_in_our_words(public: Any, said: str) -> None:
+    labels = np.array([0, 1, 2])
+    with pytest.raises(InvalidParameter, match=said):
+        Labels(labels, Fraction(2), 20, Fraction(12)).student(nearest(), public)
+    agreed = AgreedLabels(labels, np.array([True, True, True]), 1.0, 20, Loss(1))
+    with pytest.raises(InvalidParameter, match=said):
+        agreed.student(nearest(), public)

@@ -143,3 +143,24 @@ def test_an_answer_of_many_rows_is_cut(assistant: MCPServer, monkeypatch: pytest
 def test_the_odd_column_can_be_asked_for_by_who_knows_its_name(assistant: MCPServer) -> None:
     asked = f'SELECT COUNT("{ODD}") AS n FROM visits'
     assert not call(assistant, "query", query=asked, epsilon="0.1").error
+
+
+def test_a_price_is_a_text_or_a_number(assistant: MCPServer) -> None:
+    """Assistants write numbers where they can; a number is read as its shortest decimal, so both are one question."""
+    answer = call(assistant, "query", query=BY_COUNTY, epsilon=0.1).json
+    assert (answer["epsilon"], answer["budget"]["left"]) == ("1/10", "1.9")
+    again = call(assistant, "query", query=BY_COUNTY, epsilon="0.1").json
+    assert (again["replayed_for_nothing"], again["rows"]) == (True, answer["rows"])
+    assert call(assistant, "preview", query=BY_COUNTY, epsilon=1).json["epsilon"] == "1"
+    for wrong in (True, None, [0.1], -1, 0, "x" * 101, float("inf")):
+        assert call(assistant, "query", query=BY_COUNTY, epsilon=wrong).error, wrong
+    assert call(assistant, "history").json["budget"]["left"] == "1.9"
+
+
+def test_programs_may_ask_their_user_before_a_charge_alone(assistant: MCPServer) -> None:
+    async def reads(client: Client) -> dict[str, Any]:
+        tools = (await client.list_tools()).tools
+        return {tool.name: tool.annotations and tool.annotations.read_only_hint for tool in tools}
+
+    known = talk(assistant, reads)
+    assert [name for name, read_only in known.items() if not read_only] == ["query"]

@@ -27,6 +27,12 @@ public class Ask {
                     try (ResultSet rows = one.executeQuery()) { rows.next(); System.out.println("prepared " + rows.getLong(1)); }
                 }
             }
+            // A date comes with a zone and without a type, a decimal as bytes.
+            try (PreparedStatement one = there.prepareStatement("SELECT COUNT(*) AS n FROM visits WHERE DATE '2025-01-01' < ? AND age < ?")) {
+                one.setDate(1, Date.valueOf("2025-06-01"));
+                one.setBigDecimal(2, new java.math.BigDecimal("50.0"));
+                try (ResultSet rows = one.executeQuery()) { rows.next(); System.out.println("typed " + rows.getLong(1)); }
+            }
             try (Statement one = there.createStatement()) {
                 one.executeQuery("SELECT age FROM visits");
             } catch (SQLException refused) {

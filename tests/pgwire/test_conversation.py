@@ -22,6 +22,7 @@ from discreet.pgwire import conversation
 from discreet.pgwire import messages as protocol
 from discreet.pgwire.faults import STATES
 from discreet.server.people import People
+from discreet.server.rate import Rate
 from tests.depth import examples
 from tests.pgwire.conftest import Wire, begin, letters, message, read, said
 from tests.server.conftest import COUNT
@@ -273,3 +274,21 @@ def test_an_error_that_nobody_foresaw_says_nothing(
     with pytest.raises(psycopg.OperationalError):
         wire.connect()
     assert str(PLANTED) not in caplog.text
+
+
+def test_who_asks_too_often_is_slowed_down_and_then_told(wire: Wire, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tool that looks around at once goes on, at the rate of all; one that never stops is refused, and alone."""
+    service = wire.running.service
+    monkeypatch.setattr(service, "rate", Rate(100, 2))
+    with wire.connect() as connection:
+        assert [connection.execute(f"SELECT {at}").fetchone() for at in range(8)] == [
+            (at,) for at in range(8)
+        ]
+    monkeypatch.setattr(conversation, "RATE_PATIENCE", 0.1)
+    monkeypatch.setattr(service, "rate", Rate(0.0001, 2))
+    with wire.connect() as connection, wire.connect("ben") as other:
+        connection.execute("SELECT 1")
+        connection.execute("SELECT 1")
+        with pytest.raises(psycopg.errors.TooManyConnections, match="You ask too often"):
+            connection.execute("SELECT 1")
+        assert other.execute("SELECT 1").fetchone() == (1,)

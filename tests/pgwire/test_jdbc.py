@@ -34,7 +34,8 @@ def test_jdbc_looks_around_asks_and_is_refused(wire: Wire) -> None:
     assert said[10] == "notice epsilon 0.5 charged; epsilon 19.5 left"
     assert len(set(said[11:18])) == 1  # one answer, seven times
     assert said[11].startswith("prepared ")
-    assert said[18].startswith("refused 42000 ")
-    assert "Nothing was charged" in said[18]
-    assert said[19:] == ["fetched 3"]
-    assert wire.running.service.spent()["ana"][0]["spent"] == "1"
+    assert said[18].startswith("typed ")
+    assert said[19].startswith("refused 42000 ")
+    assert "Nothing was charged" in said[19]
+    assert said[20:] == ["fetched 3"]
+    assert wire.running.service.spent()["ana"][0]["spent"] == "1.5"

@@ -88,7 +88,12 @@ def test_a_value_without_a_format_of_bytes_is_refused(kind: types.Kind, value: A
     ("data", "oid", "form", "value"),
     [(b"5", 23, 0, 5), (b"0.1", 1700, 0, Decimal("0.1")), (b"t", 16, 0, True), (b"2024-01-02", 1082, 0, dt.date(2024, 1, 2)),
      (struct.pack("!i", 1), 1082, 1, dt.date(2000, 1, 2)), (b"\1", 16, 1, True), (None, 23, 1, None), (b"x", 0, 1, "x"),
-     (struct.pack("!q", 1), 1114, 1, dt.datetime(2000, 1, 1, 0, 0, 0, 1))],
+     (struct.pack("!q", 1), 1114, 1, dt.datetime(2000, 1, 1, 0, 0, 0, 1)), (b"2024-01-02 +00", 0, 0, dt.date(2024, 1, 2)),
+     (b"2024-01-02 +05:30", 1082, 0, dt.date(2024, 1, 2)), (b"2024-01-02", 0, 0, "2024-01-02"),
+     (b"2024-01-02 +00", 1043, 0, "2024-01-02 +00"), (b"2024-01-02 03:04:05.5-07", 0, 0, dt.datetime(2024, 1, 2, 3, 4, 5, 500_000)),
+     (b"2024-01-02 03:04:05+02", 1114, 0, dt.datetime(2024, 1, 2, 3, 4, 5)),
+     (b"2024-01-02 03:04:05+02", 1184, 0, dt.datetime(2024, 1, 2, 1, 4, 5)), (b"2024-01-02 03:04:05", 1184, 0, dt.datetime(2024, 1, 2, 3, 4, 5)),
+     (struct.pack("!q", 1), 1184, 1, dt.datetime(2000, 1, 1, 0, 0, 0, 1))],
 )  # fmt: skip
 def test_parameters(data: bytes | None, oid: int, form: int, value: Any) -> None:
     assert parameter(data, oid, form) == value
@@ -103,6 +108,12 @@ def test_parameters(data: bytes | None, oid: int, form: int, value: Any) -> None
         (b"xxxx", 1700, 1),
         (b"?", 16, 0),
         (b"\x7f" * 8, 1114, 1),
+        (b"2024-02-30 +00", 0, 0),
+        (struct.pack("!HhHH", 0, 0, 0xC000, 0), 1700, 1),
+        (struct.pack("!HhHHH", 1, 78, 0, 0, 1), 1700, 1),
+        (struct.pack("!HhHHH", 2, 0, 0, 0, 1), 1700, 1),
+        (struct.pack("!HhHHH", 1, 0, 0, 0, 10_000), 1700, 1),
+        (b"soon", 1184, 0),
     ],
 )
 def test_a_parameter_that_cannot_be_read_is_refused(data: bytes, oid: int, form: int) -> None:
@@ -122,3 +133,14 @@ def test_columns_of_answers() -> None:
         types.FLOAT8,
         types.FLOAT8,
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["0", "-0.5", "1000.50", "123456789.000012345", "1e300", "-1e-300", "10000", "0.0001"]
+)
+def test_decimals_as_bytes_are_those_of_a_real_driver(text: str) -> None:
+    """psycopg writes decimals as bytes in the format of PostgreSQL."""
+    dumper = psycopg.adapters.get_dumper(Decimal, psycopg.adapt.PyFormat.BINARY)(Decimal)
+    data = dumper.dump(Decimal(text))
+    assert data is not None
+    assert parameter(bytes(data), 1700, 1) == Decimal(text)

@@ -113,3 +113,30 @@ def test_points_that_are_no_points_are_in_no_way_special() -> None:
     bad = pa.table({"observer": range(5), "lat": [None, math.nan, 90.0, -math.inf, 52.0], "lng": [5.0] * 5})
     made = heat_map(session(bad), "data", "1deg", 10**4, area=(3, 50, 8, 54))
     assert sum(cell.value for cell in made.cells) in (1, 2)
+
+
+def test_a_map_of_people_counts_the_unit_and_no_other_column() -> None:
+    table = sightings(50)
+    with session(table, 4) as asked:
+        with pytest.raises(InvalidParameter, match="a map counts people by observer"):
+            heat_map(asked, "data", "10km", 1, area=AREA, people="lat")
+        assert asked.budget.spent == 0
+        assert heat_map(asked, "DATA", "10km", 1, area=AREA, people="Observer").name == "people"
+    each = dp.protect(table, privacy_unit="row", budget=1, bounds={"lat": (50, 54), "lng": (3, 8)})
+    with each, pytest.raises(InvalidParameter, match="Each row of data is one unit"):
+        heat_map(each, "data", "10km", 1, area=AREA, people="observer")
+
+
+def test_the_unit_of_a_table_of_a_server_is_asked_for() -> None:
+    class Remote:
+        def tables(self) -> list[dict[str, Any]]:
+            return [
+                {"table_name": "seen", "privacy_unit": "observer"},
+                {"table_name": "here", "privacy_unit": None},
+            ]
+
+        sql = None
+
+    remote: Any = Remote()
+    with pytest.raises(InvalidParameter, match="counts people by observer"):
+        heat_map(remote, "Seen", "10km", 1, area=AREA, people="lat")

@@ -83,7 +83,7 @@ class Answering(Protocol):
 
 def plan(
     asked: str, answering: Answering, unit: str, known: Mapping[str, str], load: Callable[[], Any],
-    probe: Callable[[], object],
+    probe: Callable[[], object], notes: tuple[str, ...] = (),
 ) -> ReleasePlan[Any, Release]:  # fmt: skip
     """The plan of a question.
 
@@ -94,6 +94,7 @@ def plan(
         known: the facts that tell it from other questions: the source and its version, and the bounds.
         load: reads the graph; called after the charge.
         probe: sees that it could be read; reads no edge.
+        notes: the errors that no interval covers, whichever the method.
     """
     question = json.dumps([
         "graph", asked, answering.name, unit, str(answering.epsilon), answering.confidence, dict(known),
@@ -102,7 +103,8 @@ def plan(
     uses = {name: Use(made, "add_remove", answering.size) for name, made in answering.mechanisms.items()}
 
     def answer(noisy: Any) -> tuple[Release, bytes]:
-        release = _release(asked, answering, unit, answering.columns(noisy))
+        notes_of = (HIDES[unit], *answering.notes, *notes)
+        release = _release(asked, answering, notes_of, answering.columns(noisy))
         return release, release.to_bytes()
 
     return ReleasePlan(
@@ -118,7 +120,9 @@ def plan(
     )
 
 
-def _release(asked: str, answering: Answering, unit: str, columns: Mapping[str, list[Interval]]) -> Release:
+def _release(
+    asked: str, answering: Answering, notes: tuple[str, ...], columns: Mapping[str, list[Interval]]
+) -> Release:
     import pyarrow as pa
 
     values: dict[str, Any] = {}
@@ -141,6 +145,6 @@ def _release(asked: str, answering: Answering, unit: str, columns: Mapping[str, 
         confidence=answering.confidence,
         epsilon=answering.epsilon,
         delta=answering.delta,
-        notes=(HIDES[unit], *answering.notes),
+        notes=notes,
         made=dt.datetime.now(dt.UTC).replace(microsecond=0),
     )

@@ -28,12 +28,25 @@ class GraphFacts:
         closed: whether they are a public set.
         unit: `edge` or `vertex`.
         max_degree: edges of a hidden vertex that count; 0 where edges are hidden.
+        named: whether the names of the vertices were given; else their number, or the graph has them itself.
     """
 
     vertices: int
     closed: bool
     unit: str
     max_degree: int
+    named: bool = False
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The vertices that no interval covers."""
+        if self.named:
+            return (f"edges of vertices other than the {self.vertices:,} that were named, which are dropped",)
+        if not self.closed:
+            return (
+                f"vertices beyond the {self.vertices:,} declared: no number exceeds the greatest of so many",
+            )
+        return ()
 
 
 @dataclass(frozen=True)

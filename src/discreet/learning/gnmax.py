@@ -21,7 +21,7 @@ from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.budget import bought
 from discreet.learning.poll import Poll
-from discreet.learning.teachers import Progress, fitted, see_classes
+from discreet.learning.teachers import Progress, see_classes, student_of
 from discreet.ledger import Loss
 from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.noisy_labels import ConfidentLabels
@@ -55,11 +55,11 @@ class AgreedLabels:
         """A classifier that has learned from the public rows that have labels.
 
         Raises:
-            InvalidParameter: fewer than two classes were named.
+            InvalidParameter: fewer than two classes were named, or the rows are not those that were.
         """
         given = self.labels[self.named].tolist()
         see_classes(given, "Give more public rows, more epsilon or a lower threshold.")
-        return fitted(classifier, np.asarray(public)[self.named], np.array(given))
+        return student_of(classifier, public, given, self.named)
 
 
 def gnmax(

@@ -33,10 +33,12 @@ def data_independent(gamma: Number, queries: int, delta: Number) -> float:
         (5.3, 20.76)
     """
     rate, chance = float(decimal(gamma, "gamma")), float(decimal(delta, "delta"))
-    if rate <= 0 or queries < 1 or not 0 < chance < 1:
-        raise InvalidParameter(
-            "gamma, queries or delta is out of range.", "Give gamma=0.05, queries=100, delta=1e-5."
-        )
+    if rate <= 0:
+        raise InvalidParameter("gamma must be above zero.", "Give gamma=0.05.")
+    if queries < 1:
+        raise InvalidParameter("queries must be at least 1.", "Give queries=100.")
+    if not 0 < chance < 1:
+        raise InvalidParameter("delta must be above 0 and below 1.", "Give delta=1e-5.")
     moment = 2 * rate * rate * queries
     found = ((moment * order * (order + 1) - math.log(chance)) / order for order in range(1, ORDERS + 1))
     return min(min(found), 2 * rate * queries)  # and never more than the sum

@@ -20,7 +20,7 @@ from discreet.learning.arrays import PrivateArrays
 from discreet.learning.budget import bought
 from discreet.learning.moments import data_independent
 from discreet.learning.poll import Poll, plain
-from discreet.learning.teachers import Progress, fitted, see_classes
+from discreet.learning.teachers import Progress, see_classes, student_of
 from discreet.ledger import Loss
 from discreet.mechanisms.numeric.vote_loss import ToldLoss, VoteLoss
 from discreet.mechanisms.selection.noisy_labels import NoisyLabels
@@ -55,11 +55,11 @@ class Labels:
         """A classifier that has learned from the public rows and their labels.
 
         Raises:
-            InvalidParameter: fewer than two classes were named.
+            InvalidParameter: fewer than two classes were named, or the rows are not those that were.
         """
         given = self.labels.tolist()
         see_classes(given, "Give more public rows, a larger gamma or fewer teachers.")
-        return fitted(classifier, np.asarray(public), np.array(given))
+        return student_of(classifier, public, given)
 
 
 def pate(

@@ -132,6 +132,43 @@ def see_classes(labels: Sequence[Any], fix: str) -> None:
         raise InvalidParameter("Fewer than two classes were named.", fix)
 
 
+def student_of(
+    classifier: Any, public: npt.ArrayLike, labels: Sequence[Any], kept: npt.NDArray[np.bool_] | None = None
+) -> Any:
+    """A copy of a classifier that has learned from public rows and their labels, which were released.
+
+    Args:
+        classifier: of scikit-learn.
+        public: the rows that got the labels.
+        labels: of those that are kept.
+        kept: whether each row is; all without it.
+
+    Raises:
+        InvalidParameter: the rows are no table, or not as many as were named, or the classifier cannot learn from
+            them.
+    """
+    many = len(labels) if kept is None else len(kept)
+    try:
+        rows = np.asarray(public)
+    except ValueError:  # lists of different lengths
+        rows = np.empty(0)
+    if rows.dtype.kind in "biuf" and rows.ndim < 2:
+        raise InvalidParameter("The public rows are no table of numbers.", "Give an array of shape (m, d).")
+    if len(rows) != many:
+        raise InvalidParameter(
+            f"There are {len(rows):,} public rows, and {many:,} were named.",
+            "Give the rows that were named, in their order.",
+        )
+    try:
+        return fitted(classifier, rows if kept is None else rows[kept], np.array(labels))
+    except (TypeError, ValueError) as error:
+        said = " ".join(str(error).split(".")[0].split())
+        raise InvalidParameter(
+            f"The classifier cannot learn from these rows: {said}.",
+            "Mend the rows, or take another classifier.",
+        ) from None
+
+
 def fitted(classifier: Any, features: npt.NDArray[Any], labels: npt.NDArray[Any]) -> Any:
     """A copy of a classifier that has learned, without its warnings: some tell of the data."""
     from sklearn.base import clone

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ParamSpec
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import Field
+from mcp.types import ToolAnnotations
+from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
 from discreet import __version__, far
 from discreet.engines.sandbox import QUOTED
@@ -44,8 +45,14 @@ Query = Annotated[
     str, Field(min_length=1, max_length=LONGEST_QUERY, description="One SELECT in DuckDB's SQL.")
 ]
 Epsilon = Annotated[
-    str, Field(max_length=100, description='The privacy loss, an exact number such as "0.1".')
+    Annotated[StrictStr, Field(max_length=100)] | StrictInt | StrictFloat,
+    Field(description='The privacy loss: 0.1, or a text such as "1/3".'),
 ]
+LOOKS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+SPENDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False
+)
+"""Hints for programs that ask their user before some tools: a charge cannot be undone, and is made once."""
 
 
 def make_server(source: Source) -> MCPServer:
@@ -55,7 +62,8 @@ def make_server(source: Source) -> MCPServer:
     )
     tools = Tools(source)
     for tool in (tools.list_tables, tools.describe_table, tools.preview, tools.query, tools.history):
-        server.add_tool(_told(tool), structured_output=False)
+        hints = SPENDS if tool == tools.query else LOOKS
+        server.add_tool(_told(tool), annotations=hints, structured_output=False)
     return server
 
 
@@ -130,13 +138,13 @@ class Tools:
         """Give the price of a question and the expected error of each column, for nothing and without reading data."""
         see_keys(query)
         _, texts = await self._schema()
-        return await self._saying(texts, query, lambda: self._previewed(query, epsilon, texts))
+        return await self._saying(texts, query, lambda: self._previewed(query, str(epsilon), texts))
 
     async def query(self, query: Query, epsilon: Epsilon) -> Document:
         """Answer a question and charge its epsilon to your budget, which is never filled up again."""
         see_keys(query)
         _, texts = await self._schema()
-        return await self._saying(texts, query, lambda: self._answered(query, epsilon, texts))
+        return await self._saying(texts, query, lambda: self._answered(query, str(epsilon), texts))
 
     async def history(self) -> Document:
         """List your questions that were charged, the newest first; to ask one again is free."""

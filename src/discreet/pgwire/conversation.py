@@ -26,6 +26,8 @@ from discreet.server.service import Service
 LOG = logging.getLogger("discreet.pgwire")
 START_PATIENCE, IDLE_PATIENCE = 20.0, 3600.0
 """Seconds for the start of a connection, and for the next message."""
+RATE_PATIENCE, _TURN = 10.0, 0.05
+"""Seconds that somebody waits who asks too often, and between two looks at that."""
 
 
 class Shared(Protocol):
@@ -159,7 +161,7 @@ class Conversation:
 
     async def _asked(self, text: str) -> Result:
         """Ask one statement; a request to cancel ends the wait for it, and never the charge."""
-        self._see_caller()
+        await self._see_caller()
         self._task = asyncio.ensure_future(self._answers.result(text))
         try:
             result = await self._task
@@ -170,18 +172,27 @@ class Conversation:
             self._writer.write(wire.fields(b"N", said))
         return result
 
-    def _see_caller(self) -> None:
-        """See that the token still holds, and that its owner does not ask too often.
+    async def _see_caller(self) -> None:
+        """See that the token still holds, and wait where its owner asks too often.
+
+        A tool sends a dozen statements about the catalogue before each question, and none of them again: it is slowed
+        down to the rate that others keep, and refused only where that takes too long.
 
         Raises:
             Refused: it was revoked, or is too old.
-            Busy: they do.
+            Busy: they still do after some seconds.
         """
-        caller = self._shared.service.people.caller(self._token)
-        if caller is None:
-            raise Refused("28000", "The token no longer holds.", "Ask the steward for another one.")
-        if not self._shared.service.rate.allows(caller.name):
-            raise Busy("You ask too often.", "Wait for a moment.")
+        service, waited = self._shared.service, 0.0
+        while True:
+            caller = service.people.caller(self._token)
+            if caller is None:
+                raise Refused("28000", "The token no longer holds.", "Ask the steward for another one.")
+            if service.rate.allows(caller.name):
+                return
+            if waited >= RATE_PATIENCE:
+                raise Busy("You ask too often.", "Wait for a moment.")
+            await asyncio.sleep(_TURN)
+            waited += _TURN
 
     # The extended way ------------------------------------------------------------------------------------
 
@@ -217,7 +228,7 @@ class Conversation:
         kinds = await self._answers.parameters(found.query, number)
         found.types = tuple(value_at(found.types, place, 0) or kind.oid for place, kind in enumerate(kinds))
         self._writer.write(wire.message(b"t", wire.int16(number), *map(unsigned, found.types)))
-        self._see_caller()
+        await self._see_caller()
         text = without_conditions(found.query) if number else found.query
         left = count(text, "numeric_dollar")
         columns = await self._answers.columns(bind(text, [None] * left, "numeric_dollar"))
@@ -225,7 +236,7 @@ class Conversation:
 
     async def _columns(self, portal: Portal) -> Sequence[Column]:
         if portal.columns is None:
-            self._see_caller()
+            await self._see_caller()
             portal.columns = await self._answers.columns(portal.text)
             for place, column in enumerate(portal.columns):
                 if value_at(portal.formats, place, 0, spread=True) and not has_bytes(column.kind):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+import re
 import struct
 from collections.abc import Callable
 from decimal import Decimal, InvalidOperation
@@ -14,6 +15,14 @@ from discreet.errors import InvalidParameter
 if TYPE_CHECKING:
     import pyarrow as pa
 
+_ZONED = re.compile(
+    r"(?P<date>\d{4}-\d\d-\d\d)(?:[ T](?P<time>\d\d:\d\d:\d\d(?:\.\d{1,6})?))? ?[+-]\d\d(?::\d\d){0,2}",
+    re.ASCII,
+)
+"""A day or a moment with a zone, as JDBC's setDate and setTimestamp write it, of no type that they name: PostgreSQL
+reads it as a value without a zone by leaving the zone out, and so does this."""
+_ZONED_OID, _NUMERIC_OID = 1184, 1700
+_NEGATIVE, _WIDEST = 0x4000, 77
 _DAY, _MOMENT = dt.date(2000, 1, 1), dt.datetime(2000, 1, 1)
 """PostgreSQL counts from here."""
 
@@ -186,9 +195,26 @@ def _unpacked(data: bytes, oid: int) -> Any:
         return data.decode()
     if oid == DATE.oid:
         return _DAY + dt.timedelta(days=struct.unpack("!i", data)[0])
-    if oid == TIMESTAMP.oid:
+    if oid in (TIMESTAMP.oid, _ZONED_OID):
         return _MOMENT + dt.timedelta(microseconds=struct.unpack("!q", data)[0])
+    if oid == _NUMERIC_OID:
+        return _numeric(data)
     raise ValueError
+
+
+def _numeric(data: bytes) -> Decimal:
+    """A decimal as bytes: how many digits to base 10,000, the power of the first, sign, and places behind the point.
+
+    Raises:
+        ValueError: it is no number, or beyond the range of doubles.
+        struct.error: there are more or fewer bytes.
+    """
+    many, weight, sign, _ = struct.unpack_from("!HhHH", data)
+    digits = struct.unpack(f"!{many}H", data[8:])
+    if sign not in (0, _NEGATIVE) or abs(weight) > _WIDEST or any(digit > 9999 for digit in digits):
+        raise ValueError
+    whole = "".join(f"{digit:04d}" for digit in digits) or "0"
+    return Decimal(f"{'-' if sign else ''}{whole}E{4 * (weight - many + 1)}")
 
 
 def _read(words: str, oid: int) -> Any:
@@ -198,8 +224,12 @@ def _read(words: str, oid: int) -> Any:
         return Decimal(words)
     if oid == BOOL.oid:
         return {"t": True, "f": False, "true": True, "false": False, "1": True, "0": False}[words.lower()]
-    if oid == DATE.oid:
-        return dt.date.fromisoformat(words)
-    if oid == TIMESTAMP.oid:
-        return dt.datetime.fromisoformat(words)
+    if oid == _ZONED_OID:
+        moment = dt.datetime.fromisoformat(words)
+        return moment if moment.tzinfo is None else moment.astimezone(dt.UTC).replace(tzinfo=None)
+    zoned = _ZONED.fullmatch(words) if oid in (0, DATE.oid, TIMESTAMP.oid) else None
+    if oid == DATE.oid or (zoned is not None and zoned["time"] is None):
+        return dt.date.fromisoformat(words if zoned is None else zoned["date"])
+    if oid == TIMESTAMP.oid or zoned is not None:
+        return dt.datetime.fromisoformat(words if zoned is None else f"{zoned['date']} {zoned['time']}")
     return words

@@ -20,6 +20,8 @@ SCOPES = {"steward": ("audit", "manage"), "analyst": ("read", "ask")}
 DAYS, LONGEST_DAYS = 90, 366
 """How long a token holds, by default and at most."""
 DAY = 86_400
+BY_PROVIDER = "oidc-"
+"""Begins the name of a token that a sign-in through the provider made: its text is known to nobody."""
 SIGNED_IN = 8 * 3600
 """Seconds until somebody signs in again."""
 ADMINISTRATOR = "administrator"
@@ -261,5 +263,12 @@ class People:
         return self._valid(row)
 
     def sign_out(self, secret: str) -> None:
-        """Forget a cookie."""
-        self.state.run("DELETE FROM signins WHERE digest = ?", (digest(secret),))
+        """Forget a cookie; a token that only a sign-in through the provider made ends with it, as nobody can use it."""
+        with self.state.writing():
+            row = self.state.first_row(
+                "SELECT tokens.* FROM signins JOIN tokens ON tokens.id = signins.token WHERE signins.digest = ?",
+                (digest(secret),),
+            )
+            self.state.run("DELETE FROM signins WHERE digest = ?", (digest(secret),))
+            if row is not None and row["id"].startswith(BY_PROVIDER) and row["revoked"] is None:
+                self.revoke(row["name"], row["id"])

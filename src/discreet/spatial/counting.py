@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import sqlglot
 
 from discreet.errors import InvalidParameter, QueryRefused
+from discreet.escaping import name as one_line
 from discreet.quoting import quote
 from discreet.rational import Number, decimal
 from discreet.spatial.cell import Box, Cell
@@ -162,12 +163,49 @@ def counted(
     """
     if points.people is not None and points.total is not None:
         raise InvalidParameter("A map counts people or adds up a column, not both.", "Leave one of them out.")
+    if points.people is not None:
+        _see_unit(session, points.table, points.people)
     answer = ask(session, points, keys, epsilon, simultaneous=True, **asked)
     found = answer.to_dict()
     if points.total is None:
         found["map_value_high"] = [max(0.0, high) for high in found["map_value_high"]]
     wanted = (*keys, "map_value", "map_value_low", "map_value_high")
     return answer, list(zip(*(found[name] for name in wanted), strict=True))
+
+
+def _see_unit(session: AnySession, table: str, column: str) -> None:
+    """See that a column is the privacy unit: the distinct values of another one would be no people.
+
+    Raises:
+        InvalidParameter: it is not, as the policy says.
+    """
+    unit = _unit(session, table)
+    if unit is None or unit.lower() == column.lower():
+        return
+    where = one_line(table)
+    if unit == "row":
+        raise InvalidParameter(
+            f"Each row of {where} is one unit, so that a map of rows counts units already.",
+            "Leave people out.",
+        )
+    raise InvalidParameter(
+        f"{one_line(column)} is not the privacy unit of {where}: a map counts people by {one_line(unit)}.",
+        f"Write people={one_line(unit)}, or leave it out to count rows.",
+    )
+
+
+def _unit(session: AnySession, table: str) -> str | None:
+    """The column of the privacy unit of a table, `row`, or None where it stands in another table or nobody says."""
+    policy = getattr(session, "policy", None)
+    if policy is not None:
+        found = {name.lower(): one for name, one in policy.tables.items()}.get(table.lower())
+        return None if found is None or found.through is not None else found.privacy_unit
+    listed = getattr(session, "tables", None)
+    for one in listed() if listed is not None else ():
+        if str(one.get("table_name", "")).lower() == table.lower():
+            named = one.get("privacy_unit")
+            return named if isinstance(named, str) and "." not in named else None
+    return None
 
 
 def ask(

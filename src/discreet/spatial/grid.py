@@ -58,7 +58,7 @@ class Grid:
         Raises:
             InvalidParameter: the size cannot be read, or does not fit the reference system; or this one is not
                 known; or the area is beyond its ends or a pole, outside of the area that it is made for, or less than
-                a cell of it.
+                a cell.
 
         Example:
             >>> Grid.read("0.5deg", (0, 50, 10, 60)).index(4.9, 52.3)
@@ -82,21 +82,32 @@ class Grid:
                 )
             projection.see_area(area)
             side = _rounded(number * (1000 if unit == "km" else 1) / projection.metres)
-            if max(area[2] - area[0], area[3] - area[1]) < side:
-                raise InvalidParameter(
-                    f"The area is smaller than one cell of {size.strip()}.",
-                    f"Write the area in the units of {crs}, not in degrees, or take smaller cells.",
-                )
-            return cls(side, side, crs, size.strip())
+            return cls(side, side, crs, size.strip())._within(area)
         if degrees:
-            return cls(number, number, crs, size.strip())
+            return cls(number, number, crs, size.strip())._within(area)
         height = _rounded(number * (1000 if unit == "km" else 1) / METRES_PER_DEGREE)
         narrow = math.cos(math.radians((area[1] + area[3]) / 2))
         if narrow < 0.01:
             raise InvalidParameter(
                 "The middle of the area is a pole.", "Use a projection: crs=…, columns in metres."
             )
-        return cls(_rounded(height / Fraction(narrow)), height, crs, size.strip())
+        return cls(_rounded(height / Fraction(narrow)), height, crs, size.strip())._within(area)
+
+    def _within(self, area: Box) -> Grid:
+        """This grid, whose cells are not larger than an area both ways.
+
+        Raises:
+            InvalidParameter: they are, and a map of so few cells would be charged for nothing.
+        """
+        if area[2] - area[0] < self.width and area[3] - area[1] < self.height:
+            units = (
+                "" if self.crs == WGS84 else f"write the area in the units of {self.crs}, not in degrees, or "
+            )
+            fix = f"{units}take smaller cells, or a larger area."
+            raise InvalidParameter(
+                f"The area is smaller than one cell of {self.words}.", fix[0].upper() + fix[1:]
+            )
+        return self
 
     def coarser(self, times: int) -> Grid:
         """The grid whose cells are so many times as wide and high."""

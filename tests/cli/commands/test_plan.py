@@ -115,6 +115,12 @@ def test_bad_usage(run: Run, args: str) -> None:
     assert result.stderr
 
 
+def test_bounds_of_a_mean_are_asked_for_in_the_words_of_the_option(run: Run) -> None:
+    for bounds, said in (("120:0", "write the least value first"), ("a:b", "write two numbers")):
+        done = run("plan", "--mean", bounds, "--people", "100", "--epsilon", "1")
+        assert f'--mean {bounds}: {said}, like "0:120"' in " ".join(done.stderr.split())
+
+
 def test_the_page_shows_what_is_printed(run: Run) -> None:
     page = (Path(__file__).parents[3] / "docs" / "planning.md").read_text("utf-8")
     commands = re.findall(r"^discreet (plan .*)$", page, re.MULTILINE)

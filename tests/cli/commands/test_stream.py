@@ -227,6 +227,7 @@ def test_inputs_that_cannot_be_read_charge_nothing(
     done = run(*ENDLESS, *more, text=ROWS)
     assert done.exit_code in (1, 2, 3)
     assert said in done.stderr
+    assert "fix: " in done.stderr
     assert json.loads(run("budget", "--json").stdout)["charges"] == []
 
 

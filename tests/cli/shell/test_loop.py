@@ -73,6 +73,24 @@ def test_a_terminal_edits_completes_and_remembers(tmp_path: Path, monkeypatch: p
     assert "FROM visits" in history_place().read_text("utf-8")
 
 
+def test_a_search_in_the_history_can_be_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The words that are searched for are no statement: they decide nothing about lines that follow."""
+    from prompt_toolkit.input import create_pipe_input
+    from prompt_toolkit.output import DummyOutput
+
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    with protected() as session, create_pipe_input() as keys:
+        written = lines(
+            Loop(session, Settings(), lambda _: None), Words.of(session), input=keys, output=DummyOutput()
+        )
+        keys.send_text("SELECT 1;\r")
+        assert next(written) == "SELECT 1;"
+        keys.send_text("\x12SEL\x07\\budget\r")  # Ctrl-R, a word, Ctrl-G
+        assert next(written) == "\\budget"
+        keys.send_text("\x12SEL\r\r")
+        assert next(written) == "SELECT 1;"
+
+
 def test_a_pipe_is_read_to_its_end_and_fails_with_its_first_error(folder: Path, run: Run) -> None:
     good = run("shell", "--epsilon", "0.1", text=f"{BY_COUNTY};\n\\budget\n")
     assert good.exit_code == 0, good.output

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.server.oidc.identities import BY_PROVIDER, Identities
-from discreet.server.people import SIGNED_IN, People
+from discreet.server.oidc.identities import Identities
+from discreet.server.people import BY_PROVIDER, SIGNED_IN, People
 from discreet.server.records.state import State
 from tests.servers import new_schema
 

@@ -23,6 +23,8 @@ def test_an_answer_as_chart_files_and_card(running: Running) -> None:
     for said in ("dp.connect(", "curl -H", "SET discreet.epsilon = 0.5;"):
         assert said in seen
     assert "You have epsilon 19.5 left of 20." in seen
+    assert 'width="340" height="167">' in seen  # room for the picture while it loads
+    assert 'width="880" height="207" alt' in seen
     for link in re.findall(
         rf'(?:href|src|srcset)="({path}/[^"]+)"', seen + visit.get(f"{path}/card").data.decode()
     ):

@@ -78,6 +78,10 @@ class Browser:
         return self.get(self.begin(there, subject))
 
 
+def _is_open(token: dict[str, object]) -> bool:
+    return str(token["id"]).startswith("oidc-") and token["state"] == "valid"
+
+
 def test_somebody_known_signs_in_and_out(here: Running, there: at.Running) -> None:
     browser = Browser(here)
     assert b'href="/sign-in/provider"' in browser.get("/sign-in").data
@@ -89,7 +93,13 @@ def test_somebody_known_signs_in_and_out(here: Running, there: at.Running) -> No
     assert b"ana" in browser.get("/data").data
     visit = Visit(here)
     visit.cookie = f"discreet={browser.cookies['discreet']}"
+    (made,) = (one["id"] for one in here.service.people.tokens() if _is_open(one))
     assert visit.send("/sign-out").status == 303
+    assert not any(
+        _is_open(one) for one in here.service.people.tokens()
+    )  # no valid token is left that nobody holds
+    ended = here.service.people.state.all("SELECT action, about FROM audit ORDER BY number DESC LIMIT 1")
+    assert [tuple(one) for one in ended] == [("token revoked", made)]
     assert browser.get("/data").headers["location"] == "/sign-in"
 
 

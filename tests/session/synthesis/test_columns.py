@@ -101,3 +101,25 @@ def test_a_table_without_classes() -> None:
         pytest.raises(InvalidParameter, match="No column can be taken"),
     ):
         opened.synthesize(epsilon=1)
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "why"),
+    [("county", None, "its values are its classes"), ("age", ["county"], "not among columns")],
+)
+def test_bins_of_a_column_without_intervals_are_refused(
+    name: str, columns: list[str] | None, why: str
+) -> None:
+    table = pa.table({"who": [1, 2], "county": ["Kent", "Ely"], "age": [3, 4]})
+    with dp.protect(
+        table,
+        privacy_unit="who",
+        max_rows=1,
+        bounds={"age": (0, 99)},
+        keys={"county": ["Kent", "Ely"]},
+        budget=1,
+    ) as session:
+        with pytest.raises(InvalidParameter, match=why):
+            session.synthesize(epsilon=1, columns=columns, bins={name: 4})
+        assert session.budget.spent == 0
+        assert session.preview_synthesis(epsilon=1, bins={"AGE": 4}).columns["age"] == 5

@@ -281,7 +281,7 @@ def _mean(
     lo, colon, hi = bounds.partition(":")
     if not (lo and colon and hi):
         raise opt.Usage(f'--mean {bounds}: write it like "0:120"')
-    ends = (lo, hi)
+    ends = _in_order(lo, hi)
     n = planning.sample_size_for_mean(ends, error or "", epsilon or "") if people is None else people
     loss: Any = planning.epsilon_for_mean(ends, error or "", n) if epsilon is None else epsilon
     found = planning.mean_error(ends, n, loss)
@@ -299,6 +299,20 @@ def _mean(
         f"rms error {_short(found.rms)} · within {_short(found.radius(confidence))} at {100 * confidence:g} %",
     ]
     return document, lines
+
+
+def _in_order(lo: str, hi: str) -> tuple[str, str]:
+    """The bounds of --mean, the least first."""
+    from discreet.errors import InvalidParameter
+    from discreet.rational import decimal
+
+    try:
+        ordered = decimal(lo) < decimal(hi)
+    except InvalidParameter:
+        raise opt.Usage(f'--mean {lo}:{hi}: write two numbers, like "0:120"') from None
+    if not ordered:
+        raise opt.Usage(f'--mean {lo}:{hi}: write the least value first, like "0:120"')
+    return lo, hi
 
 
 def _demands(

@@ -49,7 +49,6 @@ def lines(loop: Loop, words: Words, **terminal: Any) -> Iterator[str]:
 def _session(words: Words, **terminal: Any) -> PromptSession[str]:
     try:
         from prompt_toolkit import PromptSession
-        from prompt_toolkit.application import get_app
         from prompt_toolkit.completion import CompleteEvent, Completer, Completion
         from prompt_toolkit.document import Document
         from prompt_toolkit.filters import Condition
@@ -68,9 +67,11 @@ def _session(words: Words, **terminal: Any) -> PromptSession[str]:
 
     @Condition
     def open_statement() -> bool:
-        return not complete(get_app().current_buffer.text)
+        # Of the statement: in a search the buffer that has the focus is that of the searched words.
+        return not complete(session.default_buffer.text)
 
-    return PromptSession(
+    session: PromptSession[str] = PromptSession(
         history=FileHistory(str(history_place())), completer=Completing(), complete_while_typing=False,
         multiline=open_statement, prompt_continuation="... ", **terminal,
     )  # fmt: skip
+    return session

@@ -10,11 +10,9 @@ import secrets
 from typing import Any
 
 from discreet.errors import InvalidParameter
-from discreet.server.people import SCOPES, SIGNED_IN, Caller, People
+from discreet.server.people import BY_PROVIDER, SCOPES, SIGNED_IN, Caller, People
 from discreet.server.tokens import new_token
 
-BY_PROVIDER = "oidc-"
-"""Begins the name of a token that a sign-in through the provider made: its text is known to nobody."""
 LONGEST_IDENTITY = 200
 
 

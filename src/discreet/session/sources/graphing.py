@@ -137,6 +137,7 @@ class GraphSession:
                 known,
                 lambda: self._source.load(there),
                 lambda: self._source.see(there),
+                self._shape.notes,
             )
             return gate.release(asked, self.ledger, self._account)
 
@@ -245,4 +246,6 @@ def graph(
         opened.close()
         raise
     many = max(size, opened.size or 0) if closed else size
-    return GraphSession(opened, book, limit, GraphFacts(many, closed, privacy_unit, max_degree or 0))
+    return GraphSession(
+        opened, book, limit, GraphFacts(many, closed, privacy_unit, max_degree or 0, names is not None)
+    )

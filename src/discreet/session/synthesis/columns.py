@@ -76,11 +76,30 @@ def planned_columns(
             raise InvalidParameter(
                 f"The column {one_line(column.name)} cannot be taken: {reason}.", "Leave it out."
             )
+    _see_bins(ends, made, left)
     if not made:
         raise InvalidParameter(
             "No column can be taken: none has keys or bounds.", "Declare some in the policy."
         )
     return made, left
+
+
+def _see_bins(ends: Mapping[str, Any], made: Sequence[Planning], left: Mapping[str, str]) -> None:
+    """See that bins are only those of columns that are cut into intervals: others would be left out in silence.
+
+    Raises:
+        InvalidParameter: there are bins of another column.
+    """
+    axes = {one.axis.name.lower(): one.axis for one in made}
+    told = {name.lower() for name in left}  # the answer says why these are left out
+    for folded in ends:
+        if folded in told or (folded in axes and axes[folded].edges):
+            continue
+        why = "its values are its classes" if folded in axes else "it is not among columns"
+        raise InvalidParameter(
+            f"The column {one_line(folded)} gets no bins: {why}.",
+            f"Leave the bins of {one_line(folded)} out.",
+        )
 
 
 def _known_column(table: PrivateTable, name: object) -> str:

@@ -13,7 +13,7 @@ from discreet.errors import QueryRefused
 from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import Groups, public_groups
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import Relation, Rows
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate, read_aggregate
 from discreet.sql.analyze.aggregates.expanded import Expansion
@@ -21,6 +21,7 @@ from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
 from discreet.sql.analyze.distinct_on import on_of, shown
+from discreet.sql.analyze.false_conditions import conditions, unlisted
 from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
@@ -232,8 +233,7 @@ class ReleaseReader:
                               "groups of many units are found.")  # fmt: skip
         if not key.values:
             raise self.refuse(node, f"No public value of {subject} can have rows here.",
-                              "Look at the conditions of WHERE and at the keys and bounds of the policy, or group by "
-                              "something else.")  # fmt: skip
+                              _meant(self.from_clause.rows.relation))  # fmt: skip
         raise self.refuse(node, f"There are {len(key.values):,} groups; at most {MAX_CELLS:,} can be answered.",
                           "Group by a coarser key.")  # fmt: skip
 
@@ -327,6 +327,16 @@ def _too_many_cells(bound: Expression, subject: str) -> tuple[str, str]:
         f"The cells of {subject} are not public, for one of its columns has no bounds.",
         "Declare the bounds of both columns in the policy; or give a delta, and cells of many units are found.",
     )
+
+
+def _meant(relation: Relation) -> str:
+    """The fix where WHERE leaves no group: the key that was meant, where a condition names something like one."""
+    found = (unlisted(condition) for condition in conditions(relation))
+    near = next((one for one in found if one is not None and one.near is not None), None)
+    if near is not None:
+        said = exp.Literal.string(near.near).sql("duckdb")
+        return f"Did you mean {said}? The policy lists the keys of {near.column.name}."
+    return "Look at the conditions of WHERE and at the keys and bounds of the policy, or group by something else."
 
 
 def _marked(node: exp.Expr) -> bool:

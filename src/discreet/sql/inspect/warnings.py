@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterator, Mapping
 
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import aggregate_name
-from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
-from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
-from discreet.sql.expressions.span import Span
+from discreet.sql.analyze.false_conditions import conditions, unlisted, verdict
+from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.functions.casts import NARROW
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
@@ -45,12 +42,7 @@ def warnings_of(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -
 
 def _of_release(release: PlannedRelease) -> Iterator[str]:
     for part in release.parts:
-        for where in _filters(part.rows.relation):
-            for condition in conjuncts([where]):
-                if verdict(condition) is False:
-                    yield f"no row passes {words(condition)}, because values are clamped into their bounds first"
-                elif said := _unlisted(condition):
-                    yield said
+        yield from _empty(part.rows.relation)
     for key in release.keys:
         free = [leaf for leaf in leaves(key.expression) if leaf.type in MOMENTS and not leaf.span.bounded]
         if key.public and len(key.values) >= MANY_GROUPS and free:
@@ -64,6 +56,23 @@ def _of_release(release: PlannedRelease) -> Iterator[str]:
             if measure.grid is not None and span.bounded and not span.width:
                 yield f"{words(argument)} has the bounds {ends(span, argument.type)}, so it is the same for every row"
     yield from _of_types(release)
+
+
+def no_row_passes(plan: QueryPlan) -> tuple[str, ...]:
+    """Name the conditions that no row of any data set can pass: values beyond bounds, or none of the keys.
+
+    Privacy: reads the plan only.
+    """
+    parts = (part for release in plan.releases for part in release.parts)
+    return tuple(dict.fromkeys(said for part in parts for said in _empty(part.rows.relation)))
+
+
+def _empty(relation: Relation) -> Iterator[str]:
+    for condition in conditions(relation):
+        if verdict(condition) is False:
+            yield f"no row passes {words(condition)}, because values are clamped into their bounds first"
+        elif said := _unlisted(condition):
+            yield said
 
 
 def _of_types(release: PlannedRelease) -> Iterator[str]:
@@ -115,46 +124,10 @@ def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> I
                     yield f"the noise of {name} is as wide as its bounds, in groups of {group_rows:,} rows{HINT}"
 
 
-def _filters(relation: Relation) -> Iterator[Expression]:
-    if isinstance(relation, rel.Select) and relation.where is not None:
-        yield relation.where
-    for part in rel.parts(relation):
-        yield from _filters(part)
-
-
 def _unlisted(condition: Expression) -> str:
     """The warning of a comparison with texts that are no keys, such as misspelt ones; empty for any other condition."""
-    if not isinstance(condition, Call) or condition.name not in ("eq", "in"):
+    found = unlisted(condition)
+    if found is None:
         return ""
-    columns = [side for side in condition.args if isinstance(side, Column)]
-    asked = [side.value for side in condition.args if isinstance(side, Literal) and side.value is not None]
-    if len(columns) != 1 or len(asked) < len(condition.args) - 1 or not columns[0].span.listed:
-        return ""
-    keys = columns[0].span.domain or ()
-    if any(one in keys for one in asked):
-        return ""
-    near = difflib.get_close_matches(str(asked[0]), [str(key) for key in keys], n=1)
-    meant = f": did you mean {value(near[0])}?" if near else ", as the policy lists them"
-    return f"none of the keys of {words(columns[0])} is {' or '.join(map(value, asked))}{meant}"
-
-
-def verdict(condition: Expression) -> bool | None:
-    """False when no value within the spans meets a comparison; None when that is not certain."""
-    if not isinstance(condition, Call) or len(condition.args) != 2:
-        return None
-    a, b = (arg.span for arg in condition.args)
-    never = {
-        "lt": _above(a, b, equal=True),
-        "le": _above(a, b, equal=False),
-        "gt": _above(b, a, equal=True),
-        "ge": _above(b, a, equal=False),
-        "eq": _above(a, b, equal=False) or _above(b, a, equal=False),
-    }
-    return False if never.get(condition.name, False) else None
-
-
-def _above(a: Span, b: Span, equal: bool) -> bool:
-    """Whether every value of a lies above every one of b, or at least at it when `equal`."""
-    if a.lo is None or b.hi is None:
-        return False
-    return a.lo >= b.hi if equal else a.lo > b.hi
+    meant = f": did you mean {value(found.near)}?" if found.near else ", as the policy lists them"
+    return f"none of the keys of {words(found.column)} is {' or '.join(map(value, found.asked))}{meant}"

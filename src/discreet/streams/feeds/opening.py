@@ -72,8 +72,7 @@ def open_feed(
 
     Raises:
         StreamError: no such format, or ticks in another one than lines, or the broker does not answer, or the input
-            is the null device.
-        OSError: the file cannot be opened.
+            is the null device, or the file cannot be opened.
     """
     at_broker = "://" in source
     folder = source != "-" and not at_broker and Path(source).is_dir()
@@ -115,7 +114,14 @@ def _opened(path: Path, follow: bool, form: str) -> Iterator[IO[bytes]]:
         with closing(Followed(path, form == "lines")) as followed:
             yield cast("IO[bytes]", followed)
     else:
-        with path.open("rb") as file:
+        try:
+            file = path.open("rb")
+        except OSError as error:
+            raise StreamError(
+                f"{path}: {error.strerror or 'it cannot be read'}.",
+                "Name a file of rows that can be read; on the command line with --input, where - is stdin.",
+            ) from None
+        with file:
             yield file
 
 

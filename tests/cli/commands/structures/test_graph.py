@@ -38,6 +38,7 @@ def test_files_of_all_kinds(club: str, run: Run) -> None:
         done = run("graph", club, "--count", "degrees", "-e", "400", "--max-degree", "17", *GIVEN, "-o", name)
         assert done.exit_code == 0, done.stderr
         assert Path(name).stat().st_size
+        assert f"wrote {name}" in done.stderr
     assert Path("degrees.csv").read_text().splitlines()[3].startswith("2,11")
     over = run("graph", club, "--count", "edges", "-e", "1", *GIVEN, "-o", "club.csv")
     assert over.exit_code == 2
@@ -117,4 +118,23 @@ def test_a_range_of_vertices_in_the_wrong_order_is_refused_in_the_words_of_the_o
     assert (refused.exit_code, "write the least name first, 1..34" in " ".join(refused.stderr.split())) == (
         2,
         True,
+    )
+
+
+@pytest.mark.parametrize(
+    "wrong", [("--vertices", "0"), ("--hide", "vertex"), ("--hide", "people"), ("--ends", "from,nobody")]
+)
+def test_a_refusal_says_that_nothing_was_charged(club: str, run: Run, wrong: tuple[str, str]) -> None:
+    done = run("graph", club, "--count", "edges", "-e", "1", *GIVEN, *wrong)
+    assert done.exit_code == 2
+    assert "charged: nothing" in done.stderr
+
+
+def test_vertices_beyond_those_declared_are_named(club: str, run: Run) -> None:
+    asked = ("graph", club, "--count", "edges", "-e", "1", "--budget", "900")
+    few = run(*asked, "--vertices", "3")
+    assert "not covered: vertices beyond the 3 declared" in few.stderr
+    named = run(*asked, "--vertices", "1..3")
+    assert (
+        "not covered: edges of vertices other than the 3 that were named, which are dropped" in named.stderr
     )

@@ -40,6 +40,7 @@ def test_a_map_in_every_form(birds: Path, run: Run) -> None:
     for name in ("map.png", "map.svg", "map.html", "map.geojson", "map.parquet"):
         done = run(*GIVEN, "-o", name)
         assert done.stdout == shown.stdout  # one release, whatever is made of it
+        assert f"wrote {name}" in done.stderr
     assert (birds / "map.png").read_bytes()[:4] == b"\x89PNG"
     page = (birds / "map.html").read_text()
     assert "<script" in page
@@ -146,3 +147,28 @@ def _total(text: str) -> float:
 
 def _inside(rows: list[dict[str, float]], west: float, south: float, east: float, north: float) -> int:
     return sum(west <= row["lng"] < east and south <= row["lat"] < north for row in rows)
+
+
+def test_more_cells_than_are_printed_are_named(
+    birds: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.cli.commands.structures.map.SHOWN", 2)
+    *_, second, more = run(*GIVEN).stdout.splitlines()
+    assert second.startswith("  ")
+    assert more.startswith("  … and ")
+    assert "--json, or -o map.geojson" in more
+    monkeypatch.setattr("discreet.cli.commands.structures.map.SHOWN", 10**6)
+    assert "more above the noise" not in run(*GIVEN).stdout
+
+
+def test_cells_beyond_the_area_and_columns_of_nobody_are_refused_for_nothing(birds: Path, run: Run) -> None:
+    for wrong, said in (
+        (("--cell", "300km"), "smaller than one cell of 300km"),
+        (("--cell", "5deg"), "smaller than one cell of 5deg"),
+        (("--people", "lat"), "Write --people observer"),
+    ):
+        done = run(*GIVEN, *wrong)
+        assert done.exit_code == 2
+        assert said in done.stderr
+        assert "charged: nothing" in done.stderr
+    assert json.loads(run("budget", "--json").stdout)["charges"] == []

@@ -29,6 +29,11 @@ def test_json_and_bad_usage(run: Run) -> None:
     assert [point["pure"] for point in found["points"]] == [4]
     for wrong in (("--labels", "301"), ("--gamma", "x"), ("--delta", "2"), ("--gamma", "0")):
         assert run("pate", *wrong).exit_code == 2
+    for option, least in (("--delta", "0"), ("--delta", "2"), ("--gamma", "-1")):
+        said = run("pate", "--account", option, least).stderr
+        assert f"error: {option} must be above" in said
+        assert f"fix: Give {option} " in said
+        assert "queries" not in said
 
 
 def test_the_account_asks_no_teacher(run: Run) -> None:

@@ -55,3 +55,19 @@ def test_an_unknown_table_is_refused_as_one(tmp_path: Path, run: Run) -> None:
     assert done.exit_code == 2
     assert "There is no private table of this name." in said
     assert "Write --like with one of visits." in said
+
+
+def test_where_the_rows_are_is_said(tmp_path: Path, run: Run) -> None:
+    pq.write_table(make_visits(1, 100), tmp_path / "visits.parquet")
+    policy = tmp_path / "policy.toml"
+    policy.write_text(POLICY.replace("visits.parquet", str(tmp_path / "visits.parquet")))
+    given = ("synthesize", str(policy), "-e", "0.5", "--columns", "county")
+    unwritten = run(*given)
+    assert "-o synthetic.csv" in unwritten.stderr
+    assert "free" in unwritten.stderr
+    written = run(*given, "-o", str(tmp_path / "rows.csv"))
+    assert written.stderr.splitlines()[-1] == f"wrote {tmp_path / 'rows.csv'}"
+    refused = run(*given, "--bins", "county=4")
+    assert refused.exit_code == 2
+    assert "county gets no bins: its values are its classes" in refused.stderr
+    assert "charged: nothing" in refused.stderr

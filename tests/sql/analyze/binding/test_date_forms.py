@@ -11,6 +11,7 @@ import pytest
 from tests import inside
 
 import discreet as dp
+from discreet.errors import QueryRefused
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.plan.planner import plan
 
@@ -44,3 +45,35 @@ def test_they_are_compared(where: str, rows: int) -> None:
     assert finish(planned, noisy, dict(inside.catalog_of(session).public), 0.95).values.column(
         "n"
     ).to_pylist() == [rows]
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        ("TO_DATE('2024-05-02', 'YYYY-MM-DD')", "DATE '2024-05-02'"),
+        ("to_timestamp('2024-05-02 08:30:00', 'yyyy-mm-dd hh24:mi:ss')", "TIMESTAMP '2024-05-02 08:30:00'"),
+        (
+            "TO_TIMESTAMP('2024-05-02 08:30:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')",
+            "TIMESTAMP '2024-05-02 08:30:00'",
+        ),
+    ],
+)
+def test_texts_by_a_format_of_postgresql_are_dates_as_dashboards_write_them(written: str, plain: str) -> None:
+    """Superset filters by time so; the same question as the plain one is free."""
+    with dp.protect(RIDES, privacy_unit="row", budget=9) as asked:
+        answer = asked.sql(f"SELECT COUNT(*) AS n FROM data WHERE pickup >= {written}", 1)
+        same = asked.sql(f"SELECT COUNT(*) AS n FROM data WHERE pickup >= {plain}", 1)
+        assert same.replayed
+        assert same.to_dict() == answer.to_dict()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["TO_DATE('2024-05-02', 'DD.MM.YYYY')", "TO_DATE('2024-05-02')", "TO_TIMESTAMP('May', 'Month')",
+     "TO_DATE(pickup, 'YYYY-MM-DD')", "TO_DATE('2024-02-31', 'YYYY-MM-DD')", "TO_DATE('2024-05-02', 'YYYY-MM-DD', 1)"],
+)  # fmt: skip
+def test_other_formats_are_refused(wrong: str) -> None:
+    with dp.protect(RIDES, privacy_unit="row", budget=9) as asked:
+        with pytest.raises(QueryRefused):
+            asked.sql(f"SELECT COUNT(*) AS n FROM data WHERE pickup >= {wrong}", 1)
+        assert asked.budget.spent == 0

@@ -159,3 +159,17 @@ def test_preview_explain_and_mock_know_them() -> None:
         assert "values" in str(asked.explain(sql))
         assert asked.mock(rows=20).sql(sql, 1).to_dict()["cell"]
     assert asked.budget.spent == 0
+
+
+def test_cells_larger_than_the_bounds_are_refused() -> None:
+    """As where a size in metres meets columns in degrees: all rows would be in a few cells that depend on no data."""
+    table = points([0.5, 1.5])
+    with session(table) as asked:
+        with pytest.raises(QueryRefused, match="A cell is larger than all that the bounds"):
+            asked.sql("SELECT grid(x, y, 20000) AS cell, COUNT(*) AS n FROM data GROUP BY cell", 1)
+        assert asked.budget.spent == 0
+        assert len(asked.sql("SELECT grid(x, y, 8) AS cell, COUNT(*) AS n FROM data GROUP BY cell", 1)) == 4
+        assert (
+            len(asked.sql("SELECT grid(x, y, 20000, 1) AS cell, COUNT(*) AS n FROM data GROUP BY cell", 1))
+            > 4
+        )

@@ -141,6 +141,7 @@ def command(
       discreet graph friends.csv --count edges -e 1 --hide vertex --max-degree 20 --vertices 50 --budget 3 --json
     """  # noqa: D301
     from discreet.cli.output import say
+    from discreet.release.bill import Bill
     from discreet.session.sources.graphing import graph
 
     limit = granted.read()
@@ -148,7 +149,7 @@ def command(
     columns = None if ends is None else _ends(ends)
     sink.see()
     hidden = hide == "vertex"
-    with Progress("opening the graph") as progress, source_of("FILE"), graph(
+    with Progress("opening the graph") as progress, Bill(), source_of("FILE"), graph(
         source, budget=limit, vertices=names, privacy_unit=hide, max_degree=way.max_degree if hidden else None,
         ends=columns, table=table, ledger=granted.ledger, in_engine=way.in_engine,
     ) as session:  # fmt: skip
@@ -167,6 +168,8 @@ def command(
     else:
         sink.put(release, left)
     if not sink.quiet:
+        if sink.output is not None:
+            say(f"wrote {sink.output}")
         for note in release.notes:
             say(note if note == release.notes[0] else f"not covered: {note}")
         say(f"budget: {left}, kept in {where}")

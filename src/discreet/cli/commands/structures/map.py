@@ -142,6 +142,8 @@ def command(
           --area 4.3,51.5,6.0,52.7 -e 0.5 -o map.png
       discreet map visits --x east --y north --crs EPSG:28992 --cell 500m --area 1e5,4e5,1.2e5,4.2e5 -e 1 --json
     """  # noqa: D301
+    from discreet.cli.output import say
+    from discreet.release.bill import Bill
     from discreet.release.documents import dump
     from discreet.spatial import check_path, read_area
 
@@ -161,8 +163,9 @@ def command(
     if not shape.adaptive:
         given |= {"total": points.total, "people": points.people}
         given["max_groups"] = points.cap if points.people else None
-    place = _bounded(place, points, box, shape.margin(box, points.crs))
-    with Progress("counting by cells"), remote.open(place) or place.open() as session:
+    with Bill():
+        place = _bounded(place, points, box, shape.margin(box, points.crs))
+    with Bill(), Progress("counting by cells"), remote.open(place) or place.open() as session:
         made = shape.counted(session, rows, epsilon, points.crs, given)
     if shape.smooth:
         made = made.smooth(shape.smooth)
@@ -170,12 +173,24 @@ def command(
         made.save(output)
     if as_json:
         typer.echo(dump(made.to_geojson()))
-        return
+    else:
+        _print(made)
+    if output is not None:
+        say(f"wrote {output}")
+
+
+def _print(made: HeatMap) -> None:
+    """The map in a line, and its greatest cells."""
     typer.echo(str(made))
-    for spot in made.hot_spots[:SHOWN]:
+    spots = made.hot_spots
+    for spot in spots[:SHOWN]:
         x, y = spot.middle
         named = f"{spot.name}  " if spot.name else ""
         typer.echo(f"  {named}{_end(x)}, {_end(y)}: {spot.value:,.0f} ({spot.low:,.0f} to {spot.high:,.0f})")
+    if len(spots) > SHOWN:
+        typer.echo(
+            f"  … and {len(spots) - SHOWN:,} more above the noise: --json, or -o map.geojson, has every cell"
+        )
 
 
 def _end(number: float) -> str:

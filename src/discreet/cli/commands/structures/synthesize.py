@@ -75,6 +75,7 @@ def command(
       discreet synthesize -e 1 --columns age,county,income --bins income=24 -o synthetic.csv --report report.html
       discreet synthesize --source people.csv --unit row --budget 1 --bounds age=0:120 -e 1 --rows 1000 -o new.csv
     """  # noqa: D301
+    from discreet.cli.output import say
     from discreet.plots.render import check_path as check_report
     from discreet.release.documents import dump
     from discreet.synthetic.table import check_path
@@ -108,6 +109,13 @@ def command(
     if report is not None:
         made.report.save(report)
     typer.echo(dump(made.to_dict()) if as_json else repr(made))
+    for path in (output, report):
+        if path is not None:
+            say(f"wrote {path}")
+    if output is None:
+        say(
+            "no row was written: -o synthetic.csv, or .parquet, writes them, and the same question again is free"
+        )
 
 
 def _preview(place: SourceOptions, asked: dict[str, Any], as_json: bool, *, nothing: bool) -> None:

@@ -24,6 +24,9 @@ _OTHER_NAMES = {
 }  # fmt: skip
 UNIT_NAMES = {alias: name for name, others in _OTHER_NAMES.items() for alias in (name, *others.split())}
 PARTS = (*DAY_PARTS, *CLOCK_PARTS, "epoch")
+_SECONDS = "YYYY-MM-DD HH24:MI:SS"
+WRITTEN = {"YYYY-MM-DD": "DATE", **dict.fromkeys((_SECONDS, f"{_SECONDS}.US", f"{_SECONDS}.MS"), "TIMESTAMP")}
+"""The formats of PostgreSQL that texts are read by, and the type of each."""
 
 
 def _unit(binder: Binder, node: exp.Expr | None, whole: exp.Expr, allowed: tuple[str, ...]) -> str:
@@ -194,7 +197,24 @@ def _zone(binder: Binder, node: exp.Expr) -> Expression:
     return binder.apply(node, "in_zone", bound, nodes)
 
 
+def _written(binder: Binder, node: exp.Expr) -> Expression:
+    """PostgreSQL's TO_DATE and TO_TIMESTAMP of a text that is written out, as dashboards filter by time."""
+    given = node.expressions or [node.this, node.args.get("scale")]
+    literals = [one for one in given if isinstance(one, exp.Literal) and one.is_string]
+    kind = WRITTEN.get(literals[1].name.upper()) if len(literals) == len(given) == 2 else None
+    if kind is None:
+        raise binder.refuse(
+            node,
+            "A text is read by a format only where both are written out, and the format is that of ISO 8601.",
+            "Write DATE '2025-01-31', or TO_DATE('2025-01-31', 'YYYY-MM-DD').",
+        )
+    return binder.bind(exp.cast(literals[0].copy(), kind))
+
+
 def _milliseconds(binder: Binder, node: exp.Expr) -> Expression:
+    scale = node.args.get("scale")
+    if isinstance(scale, exp.Literal) and scale.is_string:
+        return _written(binder, node)
     operand = binder.bind(node.this)
     if node.args.get("scale") is not None and node.args["scale"].name == "3" and operand.type in (D, S):
         return binder.apply(node, "epoch_ms", [operand], [node.this])
@@ -221,5 +241,5 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.UnixToTime: _milliseconds, exp.DateStrToDate: _constant, exp.TimeStrToTime: _constant,
 }  # fmt: skip
 FORMS_BY_NAME: dict[str, Form] = {
-    "date_part": _date_part, "datepart": _date_part, "date_sub": _complete, "datesub": _complete,
+    "to_date": _written, "date_part": _date_part, "datepart": _date_part, "date_sub": _complete, "datesub": _complete,
 }  # fmt: skip

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from discreet.engines.hexagons import installed
 from discreet.engines.schema import Type
+from discreet.rational import decimal
 from discreet.sql import functions as fn
 from discreet.sql.analyze.binding.binder import Binder, Form
 from discreet.sql.expressions.expression import Call, Expression, Literal
@@ -24,6 +25,16 @@ def _grid(binder: Binder, node: exp.Expr) -> Expression:
     if len(nodes) not in (3, 4):
         raise binder.refuse(node, "grid takes two numbers and the size of a cell.", _GRID)
     sides = [_size(binder, one) for one in (nodes[2], nodes[-1])]
+    places = [binder.bind(one) for one in nodes[:2]]
+    if all(
+        at.span.bounded and at.span.width < decimal(side.value)
+        for at, side in zip(places, sides, strict=True)
+    ):
+        raise binder.refuse(
+            node,
+            "A cell is larger than all that the bounds of both columns leave, so that a map of them shows nothing.",
+            "Write a smaller size, in the units of the columns: grid(lng, lat, 0.05) where they are degrees.",
+        )
     column, row = (_place(binder, one, side) for one, side in zip(nodes[:2], sides, strict=True))
     span = Span(nullable=column.span.nullable or row.span.nullable)
     return Call("grid", {"": "({0} || ':' || {1})"}, (column, row), T, span)

@@ -1,0 +1,83 @@
+"""Conditions that no row of any data set passes, as the text and the policy alone say.
+
+One compares a column with values that are none of its keys, such as misspelt ones; another compares beyond its bounds.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from discreet.sql.algebra import relation as rel
+from discreet.sql.algebra.narrowing import conjuncts
+from discreet.sql.algebra.relation import Relation
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
+from discreet.sql.expressions.span import Span, Value
+
+
+@dataclass(frozen=True)
+class Unlisted:
+    """A comparison that no row passes.
+
+    Attributes:
+        column: which has keys.
+        asked: the values that it is compared with; none is a key.
+        near: the key that the first of them resembles; None where there is none.
+    """
+
+    column: Column
+    asked: tuple[Value, ...]
+    near: str | None
+
+
+def conditions(relation: Relation) -> Iterator[Expression]:
+    """The conditions that every row of a relation meets, each by itself."""
+    if isinstance(relation, rel.Select) and relation.where is not None:
+        yield from conjuncts([relation.where])
+    for part in rel.parts(relation):
+        yield from conditions(part)
+
+
+def unlisted(condition: Expression) -> Unlisted | None:
+    """Read a comparison with values that are no keys; None for any other condition."""
+    if not isinstance(condition, Call) or condition.name not in ("eq", "in"):
+        return None
+    columns = [side for side in condition.args if isinstance(side, Column)]
+    asked = tuple(
+        side.value for side in condition.args if isinstance(side, Literal) and side.value is not None
+    )
+    if len(columns) != 1 or not asked or len(asked) < len(condition.args) - 1 or not columns[0].span.listed:
+        return None
+    keys = columns[0].span.domain or ()
+    if any(one in keys for one in asked):
+        return None
+    near = difflib.get_close_matches(str(asked[0]), [str(key) for key in keys], n=1)
+    return Unlisted(columns[0], asked, near[0] if near else None)
+
+
+def never_true(condition: Expression) -> bool:
+    """Whether no row of any data set passes a condition."""
+    return verdict(condition) is False or unlisted(condition) is not None
+
+
+def verdict(condition: Expression) -> bool | None:
+    """False when no value within the spans meets a comparison; None when that is not certain."""
+    if not isinstance(condition, Call) or len(condition.args) != 2:
+        return None
+    a, b = (arg.span for arg in condition.args)
+    never = {
+        "lt": _above(a, b, equal=True),
+        "le": _above(a, b, equal=False),
+        "gt": _above(b, a, equal=True),
+        "ge": _above(b, a, equal=False),
+        "eq": _above(a, b, equal=False) or _above(b, a, equal=False),
+    }
+    return False if never.get(condition.name, False) else None
+
+
+def _above(a: Span, b: Span, equal: bool) -> bool:
+    """Whether every value of a lies above every one of b, or at least at it when `equal`."""
+    if a.lo is None or b.hi is None:
+        return False
+    return a.lo >= b.hi if equal else a.lo > b.hi
