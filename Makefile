@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-# Applies to build environments too, so nothing unpinned is installed.
+# In build environments, too, so nothing unpinned is installed.
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_BUILD_CONSTRAINT := $(PIP_CONSTRAINT)
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # The tests start hundreds of processes; each would compile every module again, which takes longer than its work.
 unexport PYTHONDONTWRITEBYTECODE
@@ -21,6 +22,7 @@ help:  ## this list
 $(VENV)/made:
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else "discreet needs Python 3.11 or newer; set PYTHON=python3.12, say")'
 	$(PYTHON) -m venv $(VENV)
+	@$(PIP) pip || echo "going on with the pip of this Python, which takes longer to choose files"
 	@touch $@
 
 $(VENV)/run: $(VENV)/made pyproject.toml constraints.txt
