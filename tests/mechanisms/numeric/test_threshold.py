@@ -13,7 +13,7 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import ThresholdedCounts
 from discreet.mechanisms.numeric import threshold
-from tests.depth import DEEP, in_turn
+from tests.depth import DEEP, few, in_turn
 from tests.noise.tape import exp, law_of_laplace
 
 Law = dict[frozenset[tuple[str, int]], Fraction]
