@@ -11,6 +11,8 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip install --quiet
 # Thousands of modules of which the tests load some hundred, each compiled when it is first loaded.
 LAZY   := --no-compile
+# Its trees stay to the end: collecting garbage takes a seventh of its time and frees next to nothing.
+MYPY   := import gc; gc.disable(); from mypy.__main__ import console_entry; console_entry()
 # One for each core; each starts a PostgreSQL of its own, and one of them a Spark, see tests/conftest.py.
 WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
 
@@ -72,7 +74,7 @@ style: $(VENV)/dev
 	$(BIN)/ruff format --check .
 
 types: $(VENV)/dev
-	$(BIN)/mypy
+	$(BIN)/python -c '$(MYPY)'
 	$(BIN)/lint-imports
 
 bench: $(VENV)/bench  ## speed and accuracy, each as a ratio against a reference in the same run
