@@ -20,8 +20,8 @@ from tests.scripts_of_pages import make_once
 if TYPE_CHECKING:
     from xdist.scheduler.protocol import Scheduling
 
-# A busy machine is no fault. A deep run has twice as many examples of each property that does not say how many.
-settings.register_profile("untimed", max_examples=examples(50, 100), deadline=None)
+# A busy machine is no fault. A deep run has thrice as many examples of each property that does not say how many.
+settings.register_profile("untimed", max_examples=examples(30, 100), deadline=None)
 settings.load_profile("untimed")
 
 LONG = frozenset({

@@ -24,7 +24,7 @@ def grid(values: np.ndarray) -> np.ndarray:
 
 def columns(rows: int, width: int) -> np.ndarray:
     x = RNG.normal(0, 0.3, (rows, width))
-    return grid(np.column_stack([x, 0.1 + 0.4 * x[:, 0] - 0.2 * x[:, 1]]))
+    return grid(np.column_stack([x, x[:, :2] @ [0.4, -0.2] + 0.1]))
 
 
 def test_least_squares_where_people_are_many() -> None:

@@ -86,12 +86,12 @@ PLANTED: list[dict[str, Any]] = [
 
 
 def test_no_text_of_the_data_is_ever_answered(assistant: MCPServer) -> None:
-    said = [call(assistant, "list_tables"), call(assistant, "history")]
-    said += [call(assistant, "describe_table", table=name) for name in ("visits", "counties")]
-    for asked in PLANTED:
-        said += [call(assistant, tool, **asked, epsilon="0.01") for tool in ("preview", "query")]
-    said.append(call(assistant, "history"))
-    for one in said:
+    said = []
+    calls: list[tuple[str, dict[str, Any]]] = [("list_tables", {}), ("history", {})]
+    calls += [("describe_table", {"table": name}) for name in ("visits", "counties")]
+    calls += [(tool, {**asked, "epsilon": "0.01"}) for asked in PLANTED for tool in ("preview", "query")]
+    for tool, given in [*calls, ("history", {})]:
+        said.append(one := call(assistant, tool, **given))
         assert EVIL.lower() not in one.text.lower(), one.text
     assert any(WITHHELD in one.text for one in said)
     assert sum(not one.error for one in said) > 12, "the question must get as far as an answer"

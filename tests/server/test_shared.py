@@ -24,7 +24,7 @@ from tests.depth import DEEP, examples
 from tests.server.aftermath import see_history, see_ledger
 from tests.servers import new_database, new_server
 
-SECONDS = examples(3, 300)
+SECONDS = examples(2, 300)
 ANALYSTS = 6
 EACH, BUDGET = Fraction(1, 5), Fraction(11, 10)  # all together would overdraw the data set
 
@@ -74,7 +74,7 @@ def test_nothing_is_lost_when_the_database_is_killed(
         crowd = gathered(
             stack, tmp_path, url, servers=1, analysts=ANALYSTS, budget="110", each="20", slot="0.01"
         )
-        kills = killed(stack, url, 2.0 if SECONDS < 10 else 5.0)
+        kills = killed(stack, url, 1.0 if SECONDS < 10 else 5.0)
         crowd.ask(SECONDS)
         kills.stop.set()
         kills.join()

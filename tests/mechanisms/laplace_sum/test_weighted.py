@@ -9,7 +9,7 @@ import pytest
 
 from discreet.mechanisms.laplace_sum.equal import tail as equal_tail
 from discreet.mechanisms.laplace_sum.weighted import reach, standard_reach, tail
-from tests.depth import in_turn
+from tests.depth import few, in_turn
 
 SAMPLES = 250_000
 WEIGHTS = [[1.0], [1, 1], [1, 0.5, 0.2], [1, 1, 1, 1], [1] * 7, [1] * 40, [1, 0.5, 0.2, 0.1, 0.7], [1] + [0.2] * 8,
@@ -19,7 +19,7 @@ WEIGHTS = [[1.0], [1, 1], [1, 0.5, 0.2], [1, 1, 1, 1], [1] * 7, [1] * 40, [1, 0.
 # A deep run asks all weights at each confidence.
 @pytest.mark.parametrize(
     ("weights", "confidence"),
-    in_turn(WEIGHTS, [0.8, 0.95, 0.99]),
+    few(in_turn(WEIGHTS, [0.8, 0.95, 0.99]), 6),
     ids=lambda w: f"{len(w)} from {w[0]:g} to {w[-1]:g}" if isinstance(w, list) else str(w),
 )
 def test_half_widths_have_their_confidence(weights: list[float], confidence: float) -> None:
