@@ -11,19 +11,15 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
-from discreet.arrow import is_number
+from discreet.arrow import is_number, plain
 from discreet.engines.sandbox import Sandbox
 from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.release.noisy_schema import CELL, aggregate_name, key_name
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
-from discreet.sql.finish.people import ends_by_class
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
-from discreet.sql.intervals.monotone import monotone_intervals
-from discreet.sql.intervals.ratio import ratio_intervals
-from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
     all_direct,
@@ -35,12 +31,12 @@ from discreet.sql.intervals.row_mapping import (
     shared_with_cell,
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
-from discreet.sql.intervals.simulation.simulated import Interval, plain, simulated_intervals, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import EVERY, LARGEST, GroupSelection, NoisyIntegers, blocks
 from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
+from discreet.sql.syntax.nodes import used
 from discreet.sql.syntax.parse import TWINS
 
 if TYPE_CHECKING:
@@ -48,6 +44,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.sql.intervals.bands.banded import Banded
+    from discreet.sql.intervals.row_identity import Identified
+    from discreet.sql.intervals.simulation.simulated import Interval
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -133,7 +131,11 @@ def _answered(
     """The statement whose rows have an identity, the answer, that identity, and the group of each row if it is one."""
     post, has_cell = shared_with_cell(plan)
     picked = picked_columns(post) if has_cell else None
-    found = None if picked is not None and all_direct(plan, post) else identified_in(plan, read)
+    found = None
+    if picked is None or not all_direct(plan, post):
+        from discreet.sql.intervals.row_identity import identified_in
+
+        found = identified_in(plan, read)
     if picked is not None:
         cells = chosen(post, noisy[0])
         return found, picked_table(picked, noisy[0], cells), None, cells
@@ -151,6 +153,8 @@ def _answered(
 
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
     """The answer, and the identity of its rows where the statement has hidden columns for it."""
+    from discreet.sql.intervals.row_identity import ID
+
     with Sandbox(tables) as sandbox:
         out = plain(sandbox.run(post.sql("duckdb")))
     shown = [name for name in out.column_names if not name.startswith(ID)]
@@ -183,6 +187,8 @@ def _by_draws_or_bands(
     cells: GroupSelection | None,
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
     """Intervals from draws; from bands, where noise selects or folds on the way, or draws are not enough."""
+    from discreet.sql.intervals.simulation.simulated import simulated_intervals
+
     over, level, confidence = how
     plan = over.plan
     place = {name: index for index, name in enumerate(values.column_names)}
@@ -293,6 +299,8 @@ def direct_ends(
 ) -> Interval:
     """The interval of an unchanged aggregate, in some groups: float64 arrays (groups,)."""
     if noisy.plan.people is not None and noisy.plan.people.key is not None:
+        from discreet.sql.finish.people import ends_by_class
+
         return ends_by_class(
             noisy, noisy.plan.people, at, lambda own, here: direct_ends(own, aggregate, here, confidence)
         )
@@ -314,6 +322,8 @@ def _monotone_intervals(
     confidence: float,
 ) -> dict[str, Interval]:
     """Intervals of the columns that are monotone in one aggregate of their group."""
+    from discreet.sql.intervals.monotone import monotone_intervals
+
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
     moments = {name for name in items if arrow.is_moment(values, name)}
     asked = {name: item for name, item in items.items() if name in moments or is_number(values, name)}
@@ -336,6 +346,8 @@ def _ratio_intervals(
     confidence: float,
 ) -> dict[str, Interval]:
     """Intervals of the columns that are ratios of counts and sums of their group; NaN where the column is NULL."""
+    from discreet.sql.intervals.ratio import ratio_intervals
+
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
     asked = {name: item for name, item in items.items() if is_number(values, name)}
     found = ratio_intervals(asked, noisy, cells, confidence)
