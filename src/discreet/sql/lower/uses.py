@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
-from discreet.sql.measures.near_leaves import NearLeaves, near_leaves
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.drafts.draft import for_all_literals
 from discreet.sql.plan.plan import PlannedRelease
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
     from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
     from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+    from discreet.sql.measures.near_leaves import NearLeaves
     from discreet.sql.plan.people.by_class import ByClass
 
 
@@ -115,6 +115,8 @@ def near_leaves_of(release: PlannedRelease, number: int) -> NearLeaves | None:
     """Where the leaves of a part are counted each by itself; None for several groups or few leaves."""
     for index, measure in enumerate(release.measures):
         if measure.part == number and isinstance(measure, Ranks) and not release.keys:
+            from discreet.sql.measures.near_leaves import near_leaves
+
             return near_leaves(measure, ranks(release, index, measure))
     return None
 

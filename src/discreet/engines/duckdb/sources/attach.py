@@ -39,14 +39,14 @@ def attach(
         SourceError: the source cannot be opened or is of no kind that is known.
     """
     if isinstance(source, str | os.PathLike):
-        from discreet.engines.duckdb.sources.csv import attach_csv
-
         kind, path, inner = read_url(os.fspath(source))
         if kind == "duckdb":
             return attach_database(connection, path, inner or table, table)
         name = table or table_name(path)
         if kind == "parquet":
             return {name: attach_parquet(connection, path)}
+        from discreet.engines.duckdb.sources.csv import attach_csv
+
         return {name: attach_csv(connection, path, types)}
     name = table or "data"
     return {name: attach_frame(connection, name, source, types)}
