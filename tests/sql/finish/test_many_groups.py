@@ -23,5 +23,7 @@ def test_many_known_groups_that_wait_for_nothing(
     sql: str, most: int, expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(many_groups, "IN_MEMORY", most)
-    with dp.protect(ROWS, privacy_unit="u", max_rows=1, bounds={"x": (0, 2)}, keys={"k": [0, 1]}, budget=9) as session:
+    with dp.protect(
+        ROWS, privacy_unit="u", max_rows=1, bounds={"x": (0, 2)}, keys={"k": [0, 1]}, budget=9
+    ) as session:
         assert many_groups.streams(inside.plan_of(session, sql, Fraction(1))) is expected

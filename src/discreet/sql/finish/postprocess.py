@@ -15,7 +15,7 @@ from discreet.arrow import is_number, plain
 from discreet.engines.sandbox import Sandbox
 from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError, QueryRefused
-from discreet.release.noisy_schema import CELL, aggregate_name, key_name
+from discreet.release.noisy_schema import CELL, ID, aggregate_name, key_name
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.intervals.closed_form import closed, direct
@@ -153,8 +153,6 @@ def _answered(
 
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
     """The answer, and the identity of its rows where the statement has hidden columns for it."""
-    from discreet.sql.intervals.row_identity import ID
-
     with Sandbox(tables) as sandbox:
         out = plain(sandbox.run(post.sql("duckdb")))
     shown = [name for name in out.column_names if not name.startswith(ID)]
