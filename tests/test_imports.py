@@ -132,12 +132,12 @@ session.sources.ledger_place session.sources.policy_sources sql.algebra.personal
 sql.analyze.binding.branch_values sql.analyze.binding.clamped_moments sql.analyze.binding.date_forms
 sql.analyze.binding.list_forms sql.analyze.binding.multiplied_intervals sql.analyze.binding.pattern_forms
 sql.analyze.binding.place_forms sql.analyze.joins.asof sql.analyze.joins.joins sql.analyze.joins.multiplicity
-sql.analyze.joins.outer_joins sql.analyze.joins.released sql.analyze.joins.unnest sql.analyze.pivots
-sql.analyze.row_scope sql.analyze.subqueries.correlated sql.analyze.subqueries.group_sizes
+sql.analyze.joins.outer_joins sql.analyze.joins.released sql.analyze.pivots
+sql.analyze.row_scope sql.analyze.subqueries.correlated
 sql.analyze.subqueries.lookups sql.analyze.subqueries.public_exists sql.analyze.subqueries.released_tables
 sql.analyze.units.scope sql.dialects.clickhouse sql.dialects.postgres sql.dialects.spark sql.finish.blockwise
-sql.finish.cut_off sql.finish.people sql.finish.shaping sql.inspect.diagram sql.inspect.warnings
-sql.intervals.monotone sql.intervals.ratio sql.intervals.simulated_quantiles sql.intervals.simulation
+sql.finish.cut_off sql.finish.shaping sql.inspect.diagram sql.inspect.warnings
+sql.intervals.ratio sql.intervals.simulated_quantiles sql.intervals.simulation
 sql.intervals.simulation.parts sql.intervals.simulation.repeated sql.intervals.simulation.rewrite
 sql.intervals.simulation.simulated sql.lower.discovery sql.lower.people.by_class sql.measures.near_leaves
 sql.plan.cut_off sql.plan.people sql.plan.people.by_class sql.plan.people.class_plan sql.plan.people.sampled

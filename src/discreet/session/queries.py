@@ -6,14 +6,14 @@ import copy
 import datetime as dt
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines.engine import Engine
-from discreet.errors import InvalidParameter, QueryRefused
+from discreet.errors import QueryRefused
 from discreet.ledger import Ledger
 from discreet.policy import Policy
 from discreet.release import gate
@@ -119,7 +119,11 @@ class Queries:
         def make() -> QueryPlan:
             plan = make_plan(question.text, self.catalog, answering, question.limits, question.delta, question.split,
                              self._readings, intervals, self._gaussian, series)  # fmt: skip
-            plan = self._diagnosed(plan.shaped(question.shaping), question.epsilon - answering)
+            plan = plan.shaped(question.shaping)
+            if question.diagnose:
+                from discreet.sql.plan.cut_off import diagnosed
+
+                plan = diagnosed(plan, question.epsilon - answering)
             if self.catalog.personal is None:
                 return plan
             from discreet.sql.plan.people.class_plan import for_people
@@ -175,25 +179,6 @@ class Queries:
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
         return made
-
-    def _diagnosed(self, plan: QueryPlan, epsilon: Fraction) -> QueryPlan:
-        """The plan with measurements, for an epsilon, of all that its caps and bounds may cut off.
-
-        Raises:
-            InvalidParameter: they can cut off nothing that can be measured.
-        """
-        if not epsilon or not plan.releases:
-            return plan
-        from discreet.sql.plan.cut_off import cut_off
-
-        found = cut_off(plan.releases, epsilon)
-        if not found:
-            raise InvalidParameter(
-                "No cap drops rows of this question, and it reads no stored column with bounds: diagnose would "
-                "measure nothing.",
-                "Leave diagnose out.",
-            )
-        return replace(plan, cut_off=found)
 
     def answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
@@ -335,8 +320,11 @@ class Queries:
         from discreet.sql.inspect.compared import compared_with
         from discreet.sql.lower.workloads import tables_of
 
-        drawn = {one.plan.name: one for one in noisy}
-        cut = _cut_shares(plan, drawn, confidence) if plan.cut_off else ()
+        cut: tuple[CutShare, ...] = ()
+        if plan.cut_off:
+            from discreet.sql.finish.cut_off import shares
+
+            cut = shares(plan, noisy, confidence)
         measured, noisy = noisy, tables_of(plan, noisy)
         if plan.shaping and shown is None:
             from discreet.sql.finish.shaping import shaped
@@ -403,12 +391,3 @@ class Queries:
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
         return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=True)
-
-
-def _cut_shares(
-    plan: QueryPlan, drawn: Mapping[str, NoisyIntegers], confidence: float
-) -> tuple[CutShare, ...]:
-    """The shares that caps and bounds cut off, of their noisy measurements by name."""
-    from discreet.sql.finish.cut_off import told
-
-    return tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)

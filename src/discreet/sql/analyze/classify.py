@@ -21,6 +21,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.joins.sources import Sources
+from discreet.sql.analyze.joins.unnest import as_unnest, in_from
 from discreet.sql.analyze.private_select import PrivateSelect
 from discreet.sql.analyze.public_values import evaluated
 from discreet.sql.analyze.scope_tree import (
@@ -33,7 +34,9 @@ from discreet.sql.analyze.scope_tree import (
     Scope,
     left_in_place,
 )
+from discreet.sql.analyze.set_operations import united
 from discreet.sql.analyze.subqueries.correlated_release import by_keys
+from discreet.sql.analyze.subqueries.group_sizes import asked_sizes
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.join_groups import one_after_the_other
@@ -111,7 +114,8 @@ class Classifier:
     def query(self, node: exp.Expr, outer: Env) -> Scope:
         """The scope of a query."""
         if isinstance(node, exp.Select):
-            counted = self._counted(node, outer)
+            sizes = asked_sizes(node) if node.args.get("group") is None else None
+            counted = None if sizes is None else sizes.counted(self.alone(sizes.groups, outer))
             select = node if counted is None else counted
             _replaced(node, select)
             if select.is_star:
@@ -164,20 +168,9 @@ class Classifier:
             return self.source(node, env)
         raise self.refuse(node, f"{node.key.upper()} is not supported.", "Write it as a SELECT.")
 
-    def _counted(self, node: exp.Select, outer: Env) -> exp.Select | None:
-        """The SELECT that a question for the number of groups of some size stands for; None for any other."""
-        if node.args.get("group") is not None or node.find(exp.Subquery, exp.CTE) is None:
-            return None
-        from discreet.sql.analyze.subqueries.group_sizes import asked_sizes
-
-        sizes = asked_sizes(node)
-        return None if sizes is None else sizes.counted(self.alone(sizes.groups, outer))
-
     def _set_operation(self, node: exp.SetOperation, env: Env) -> Scope:
         left, right = (self.query(node.args[side], env) for side in ("this", "expression"))
         if isinstance(left, PrivateScope) and isinstance(right, PrivateScope):
-            from discreet.sql.analyze.set_operations import united
-
             rows = united(node, self.text, left.rows, right.rows, self.refuse)
             sources = {"left": left, "right": right}
             return PrivateScope(kind=Kind.ROWS, node=node, rows=rows, sources=sources)
@@ -309,17 +302,12 @@ class Classifier:
         holders = ([clause] if clause is not None else []) + joins
         for join in joins:
             self._see_lateral(join.this, env)
-            from discreet.sql.analyze.joins.unnest import as_unnest
-
             join.set("this", as_unnest(join.this))
         scopes = [self.source(holder.this, env) for holder in holders]
         if any(isinstance(scope, PrivateScope) for scope in scopes):
             number = next(self.public_numbers)
-            items = None
-            if node.find(exp.Explode) is not None:
-                from discreet.sql.analyze.joins.unnest import in_from
-
-                items = in_from(node, number, self.refuse)
+            unnested = node.find(exp.Explode) is not None
+            items = in_from(node, number, self.refuse) if unnested else None
             if items is not None:
                 node.append("joins", items)
                 holders.append(items)

@@ -11,15 +11,16 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
-from discreet.arrow import is_number, plain
 from discreet.engines.sandbox import Sandbox
 from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.release.noisy_schema import CELL, ID, aggregate_name, key_name
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
+from discreet.sql.finish.people import ends_by_class
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
+from discreet.sql.intervals.monotone import monotone_intervals
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
     all_direct,
@@ -154,7 +155,7 @@ def _answered(
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
     """The answer, and the identity of its rows where the statement has hidden columns for it."""
     with Sandbox(tables) as sandbox:
-        out = plain(sandbox.run(post.sql("duckdb")))
+        out = arrow.plain(sandbox.run(post.sql("duckdb")))
     shown = [name for name in out.column_names if not name.startswith(ID)]
     hidden = out.select([name for name in out.column_names if name.startswith(ID)])
     return out.select(shown), hidden
@@ -190,7 +191,7 @@ def _by_draws_or_bands(
     over, level, confidence = how
     plan = over.plan
     place = {name: index for index, name in enumerate(values.column_names)}
-    asked = [name for name in names if is_number(values, name)]
+    asked = [name for name in names if arrow.is_number(values, name)]
     columns = () if over.relation is None else over.relation.columns
     whole = (
         rows is not None and len(noisy) == len(plan.releases) and all(integers.whole for integers in noisy)
@@ -297,8 +298,6 @@ def direct_ends(
 ) -> Interval:
     """The interval of an unchanged aggregate, in some groups: float64 arrays (groups,)."""
     if noisy.plan.people is not None and noisy.plan.people.key is not None:
-        from discreet.sql.finish.people import ends_by_class
-
         return ends_by_class(
             noisy, noisy.plan.people, at, lambda own, here: direct_ends(own, aggregate, here, confidence)
         )
@@ -320,11 +319,9 @@ def _monotone_intervals(
     confidence: float,
 ) -> dict[str, Interval]:
     """Intervals of the columns that are monotone in one aggregate of their group."""
-    from discreet.sql.intervals.monotone import monotone_intervals
-
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
     moments = {name for name in items if arrow.is_moment(values, name)}
-    asked = {name: item for name, item in items.items() if name in moments or is_number(values, name)}
+    asked = {name: item for name, item in items.items() if name in moments or arrow.is_number(values, name)}
     aggregates = noisy.plan.aggregates
     return monotone_intervals(
         asked,
@@ -347,7 +344,7 @@ def _ratio_intervals(
     from discreet.sql.intervals.ratio import ratio_intervals
 
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
-    asked = {name: item for name, item in items.items() if is_number(values, name)}
+    asked = {name: item for name, item in items.items() if arrow.is_number(values, name)}
     found = ratio_intervals(asked, noisy, cells, confidence)
     out = {}
     for name, (low, high) in found.items():
