@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,6 +14,7 @@ import discreet.accounting
 import discreet.mechanisms
 import discreet.planning
 import discreet.session
+from discreet.imports import loading
 
 PACKAGES = [discreet.accounting, discreet.mechanisms, discreet.planning, discreet.session]
 
@@ -37,6 +40,43 @@ def test_a_module_is_loaded_when_it_is_named() -> None:
         "assert 'discreet.planning.schedules' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Nothing is frozen, as in a new process; `conftest.py` freezes all that is there before the tests."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.mark.usefixtures("thawed")
+def test_what_is_made_while_modules_load_is_old_at_once() -> None:
+    with loading():
+        assert not gc.isenabled()
+        made: list[object] = [[] for _ in range(1000)]
+    assert gc.isenabled()
+    young = {id(one) for generation in (0, 1) for one in gc.get_objects(generation)}
+    assert young.isdisjoint(map(id, made))
+    assert gc.get_freeze_count() == 0
+
+
+def test_objects_that_somebody_froze_stay_frozen() -> None:
+    gc.freeze()
+    before = gc.get_freeze_count()
+    with loading():
+        pass
+    assert gc.get_freeze_count() == before > 0
+
+
+def test_a_collector_that_was_off_stays_off() -> None:
+    gc.disable()
+    try:
+        with loading():
+            pass
+        assert not gc.isenabled()
+    finally:
+        gc.enable()
 
 
 HELP = """\
@@ -82,17 +122,28 @@ with dp.protect(rows, table="rows", privacy_unit="who", max_rows=1, bounds={"age
 print(*(name for name in sys.modules if name.startswith("discreet.")), file=sys.stderr)
 """
 LATER = """
-engines.duckdb.sources.csv engines.duckdb.sources.mended engines.spilling
-mechanisms.numeric.gaussian_vector mechanisms.ranks.quantile mechanisms.ranks.surrounded_quantile
-planning.marginal_shares planning.ranges.lengths planning.ranges.pieces
-release.shown session.sources.ledger_place session.sources.policy_sources
-sql.analyze.joins.asof sql.analyze.joins.outer_joins sql.analyze.joins.released
-sql.analyze.pivots sql.analyze.row_scope sql.analyze.subqueries.public_exists
-sql.analyze.subqueries.released_tables sql.analyze.units.scope
-sql.dialects.clickhouse sql.dialects.postgres sql.dialects.spark
-sql.inspect.diagram sql.inspect.warnings sql.intervals.simulated_quantiles sql.intervals.simulation.rewrite
-sql.lower.discovery sql.lower.people.by_class sql.plan.quantile_choice
-sql.plan.workloads.places
+accounting.personal engines.duckdb.sources.csv engines.duckdb.sources.csv_text engines.duckdb.sources.mended
+engines.spilling ledger.postgres ledger.postgres.address ledger.terms mechanisms.numeric.gaussian_vector
+mechanisms.ranks mechanisms.ranks.quantile mechanisms.ranks.sparse_counts mechanisms.ranks.surrounded_quantile
+planning planning.information planning.marginal_shares planning.marginals planning.ranges
+planning.ranges.factors planning.ranges.families planning.ranges.lengths planning.ranges.pieces planning.read
+planning.saturating release.cards release.cards.card release.cut_share release.shown
+session.sources.ledger_place session.sources.policy_sources sql.algebra.personal sql.algebra.public_data
+sql.analyze.binding.branch_values sql.analyze.binding.clamped_moments sql.analyze.binding.date_forms
+sql.analyze.binding.list_forms sql.analyze.binding.multiplied_intervals sql.analyze.binding.pattern_forms
+sql.analyze.binding.place_forms sql.analyze.joins.asof sql.analyze.joins.joins sql.analyze.joins.multiplicity
+sql.analyze.joins.outer_joins sql.analyze.joins.released sql.analyze.pivots
+sql.analyze.row_scope sql.analyze.subqueries.correlated
+sql.analyze.subqueries.lookups sql.analyze.subqueries.public_exists sql.analyze.subqueries.released_tables
+sql.analyze.units.scope sql.dialects.clickhouse sql.dialects.postgres sql.dialects.spark sql.finish.blockwise
+sql.finish.cut_off sql.finish.shaping sql.inspect.diagram sql.inspect.warnings
+sql.intervals.ratio sql.intervals.simulated_quantiles sql.intervals.simulation
+sql.intervals.simulation.parts sql.intervals.simulation.repeated sql.intervals.simulation.rewrite
+sql.intervals.simulation.simulated sql.lower.discovery sql.lower.people.by_class sql.measures.near_leaves
+sql.plan.cut_off sql.plan.people sql.plan.people.by_class sql.plan.people.class_plan sql.plan.people.sampled
+sql.plan.people.wording sql.plan.quantile_choice sql.plan.recalled sql.plan.workloads
+sql.plan.workloads.estimated sql.plan.workloads.linear sql.plan.workloads.pieced sql.plan.workloads.places
+sql.plan.workloads.series_law
 """
 """The modules that a simple question over DuckDB does not need. Each was a part of the time of every first answer."""
 

@@ -273,3 +273,35 @@ def values_of(table: pa.Table) -> int:
         inside = one.type.num_fields
         open_ += [one.values] if hasattr(one, "values") else [one.field(index) for index in range(inside)]
     return found
+
+
+def plain(table: pa.Table) -> pa.Table:
+    """Wide integers and decimals as plain integers or floats, so that every library can read them."""
+    import pyarrow as pa
+
+    columns = []
+    for column in table.columns:
+        if _without_decimals(column.type) != column.type:
+            try:
+                column = column.cast(_without_decimals(column.type))
+            except pa.ArrowInvalid:
+                column = column.cast(_without_decimals(column.type, pa.float64()), safe=False)
+        columns.append(column)
+    return pa.table(columns, names=table.column_names)
+
+
+def _without_decimals(kind: pa.DataType, whole: pa.DataType | None = None) -> pa.DataType:
+    """A type with plain numbers in the place of decimals, in lists, maps and structs, too."""
+    import pyarrow as pa
+
+    if pa.types.is_decimal(kind):
+        return (whole or pa.int64()) if kind.scale == 0 else pa.float64()
+    if pa.types.is_map(kind) and pa.types.is_null(kind.key_type):
+        return kind  # MAP() has no keys, and Arrow makes no such type anew
+    if pa.types.is_map(kind):
+        return pa.map_(_without_decimals(kind.key_type, whole), _without_decimals(kind.item_type, whole))
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_without_decimals(kind.value_type, whole)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_without_decimals(field.type, whole)) for field in kind])
+    return kind

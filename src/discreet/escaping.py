@@ -20,7 +20,6 @@ Escapes are those of Python, `\x1b` and `\u202e`; in pictures `[U+001B]`.
 
 from __future__ import annotations
 
-import html
 import json
 import re
 from collections.abc import Iterable, Sequence
@@ -111,6 +110,8 @@ def markup(text: str) -> str:
         >>> print(markup("<b>\x00"))
         &lt;b&gt;\x00
     """
+    import html  # it knows all names of characters, and most processes write no page
+
     return html.escape(prose(text))
 
 

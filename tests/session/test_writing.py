@@ -35,7 +35,7 @@ from discreet.release.answer_archive import Packer
 from discreet.release.answer_file import Target
 from discreet.session import writing
 from discreet.sql.finish import blockwise as streamed
-from discreet.sql.finish import recall
+from discreet.sql.finish import many_groups, recall
 
 RNG = np.random.default_rng(0)
 TABLE = pa.table({
@@ -61,7 +61,7 @@ QUESTIONS = [
 def _large() -> Iterator[None]:
     """25,600 groups are as many as cannot be kept in memory, so that answers are made block by block."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streamed, "IN_MEMORY", 1 << 14)
+        patch.setattr(many_groups, "IN_MEMORY", 1 << 14)
         patch.setattr(recall, "MOST_RECALLED_GROUPS", 1 << 14)
         yield
 

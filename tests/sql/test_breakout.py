@@ -21,8 +21,8 @@ from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, QueryRefused
 from discreet.release.draw import Draw
 from discreet.sql.finish import postprocess
-from discreet.sql.intervals.simulation import simulated as drawn
 from discreet.sql.lower.uses import uses_of
+from discreet.sql.syntax import nodes
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.parse import looks_around
 
@@ -278,7 +278,7 @@ def test_every_release_of_a_statement_is_paid_for(watch: Watch) -> None:
 
 
 def test_a_private_table_in_the_sandbox_is_found(watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
-    used = drawn.used
+    used = nodes.used
     monkeypatch.setattr(postprocess, "used", lambda *args: used(*args) | {"visits": ROWS})
     assert "the sandbox was given visits" in watch.ask("SELECT COUNT(*) * 2 AS n FROM visits")[1]
 

@@ -6,7 +6,6 @@ import os
 
 from discreet.ledger.chain.entry import text
 from discreet.ledger.ledger import Ledger
-from discreet.ledger.postgres.address import is_address, read_address
 from discreet.ledger.store import MemoryStore
 
 TIMEOUT = 30.0
@@ -19,6 +18,8 @@ def exists(url: str) -> bool:
     Raises:
         LedgerError: the server of a url cannot be reached.
     """
+    from discreet.ledger.postgres.address import is_address, read_address
+
     if not is_address(url):
         return os.path.isfile(url.removeprefix("sqlite:///"))
     from discreet.ledger.postgres.migrations import is_made
@@ -28,6 +29,8 @@ def exists(url: str) -> bool:
 
 def named(url: str) -> str:
     """The place of a ledger as it may be shown: without credentials."""
+    from discreet.ledger.postgres.address import is_address, read_address
+
     return read_address(url).where if is_address(url) else url
 
 
@@ -63,10 +66,13 @@ def open_ledger(
 
         if only_readable(name):
             return Ledger(ReadingStore(name, timeout))
-    if is_address(name):
-        from discreet.ledger.postgres.store import PostgresStore
+    if "://" in name:
+        from discreet.ledger.postgres.address import is_address, read_address
 
-        return Ledger(PostgresStore(read_address(text("The ledger's address", name)), timeout, may_read))
+        if is_address(name):
+            from discreet.ledger.postgres.store import PostgresStore
+
+            return Ledger(PostgresStore(read_address(text("The ledger's address", name)), timeout, may_read))
     from discreet.ledger.sqlite.store import open_sql  # SQLite and its fork handlers only where they are used
 
     return Ledger(open_sql(text("The ledger's address", name), timeout))

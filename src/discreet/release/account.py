@@ -13,11 +13,11 @@ from discreet.ledger import Account, Charge, Entry, Ledger, Loss
 from discreet.ledger.admission import priced
 from discreet.ledger.charged import charged_in
 from discreet.ledger.description import described
-from discreet.ledger.terms import Terms
 from discreet.release.guarantee import Guarantee, cannot_reprice
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event
+    from discreet.ledger.terms import Terms
 
 KNOWN = 64
 """How many notes of charges are kept, each by the note of the charge before: a session repeats few."""

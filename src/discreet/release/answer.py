@@ -14,14 +14,15 @@ from discreet import far
 from discreet.errors import InvalidParameter, NotInAnswer
 from discreet.imports import load
 from discreet.rational import show, small
-from discreet.release.cards.card import Card as Card
-from discreet.release.cut_share import CutShare
 from discreet.release.exactly import exact, flavour
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
+    from discreet.release.cards.card import Card
+    from discreet.release.cut_share import CutShare
 
 _META = b"discreet"
 
@@ -132,6 +133,8 @@ class Release:
         It is text, and has the record for registries of deployments: `to_dict()`, `to_json()`, `to_yaml()` and
         `to_markdown()`.
         """
+        from discreet.release.cards.card import Card
+
         percent = f"{self.confidence:.4%}".rstrip("0%").rstrip(".") + " %"
         together = ", for all numbers together" if self.simultaneous else ""
         lines = [
@@ -260,6 +263,8 @@ class Release:
     def from_bytes(cls, data: bytes) -> Release:
         """Read an answer that the ledger kept."""
         import pyarrow as pa
+
+        from discreet.release.cut_share import CutShare
 
         with pa.ipc.open_stream(data) as reader:
             table = reader.read_all()

@@ -149,13 +149,13 @@ def see_shares(plan: ReleasePlan[Noisy, Answer], shares: Mapping[str, Fraction])
     Raises:
         QueryRefused: a use is for everybody where people allow different epsilons, or is too dear for a class.
     """
-    from discreet.accounting.personal import keep_probability
-    from discreet.accounting.pricing import loss_of
-
     if not shares:
         if any(use.person or use.kept is not None for use in plan.uses.values()):
             raise QueryRefused("The policy has no classes of people for this question.", REPORT)
         return
+    from discreet.accounting.personal import keep_probability
+    from discreet.accounting.pricing import loss_of
+
     sampled = {key: use for key, use in plan.uses.items() if use.kept is not None}
     if plan.loss.delta or any(
         key not in sampled and use.person not in shares for key, use in plan.uses.items()

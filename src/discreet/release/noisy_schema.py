@@ -11,6 +11,8 @@ from dataclasses import dataclass
 
 CELL = "__cell"
 """The column with the number of the group."""
+ID = "__row_of_"
+"""The prefix of the names of hidden columns, which tell the rows of an answer apart."""
 ENDS = LOW, HIGH = "__lo", "__hi"
 """The suffixes to the name of a column whose ends stand for it."""
 _TABLE, _KEY, _AGGREGATE = "__release", "k", "a"

@@ -16,7 +16,6 @@ from discreet.sql.lower.uses import ranks, uses_of
 from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.drafts.draft import for_all_literals
-from discreet.sql.plan.people.wording import guarantee_of_people, notes_of_people
 from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
@@ -89,7 +88,8 @@ def _notes_of(
     if any(a.quantity in EXTREME for release in plan.releases for a in release.aggregates):
         notes.append("values beyond the 1 % and the 99 % quantile, for MIN and MAX are these quantiles here")
     by_class = any(release.people is not None for release in plan.releases)
-    notes += notes_of_people(plan) if by_class else []
+    classes, of_people = _of_people(plan) if by_class else ("", [])
+    notes += of_people
     notes += _of_ranks(plan)
     notes += _of_groups(plan)
     notes += plan.shaping.notes(any(release.estimated is not None for release in plan.releases))
@@ -100,8 +100,14 @@ def _notes_of(
         )
     elif without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
-    classes = guarantee_of_people(plan) if by_class else ""
     return (" and ".join(dict.fromkeys(units)) + classes, *dict.fromkeys(notes))
+
+
+def _of_people(plan: QueryPlan) -> tuple[str, list[str]]:
+    """The guarantee for each class of people, and the notes of an answer that counts each class by itself."""
+    from discreet.sql.plan.people.wording import guarantee_of_people, notes_of_people
+
+    return guarantee_of_people(plan), notes_of_people(plan)
 
 
 def _of_found(plan: QueryPlan) -> Iterator[str]:

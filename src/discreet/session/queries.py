@@ -13,13 +13,12 @@ from functools import cached_property, partial
 from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from discreet.engines.engine import Engine
-from discreet.errors import InvalidParameter, QueryRefused
+from discreet.errors import QueryRefused
 from discreet.ledger import Ledger
 from discreet.policy import Policy
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.answer import Release
-from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
@@ -35,13 +34,12 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.drafts.draft import unfilled
-from discreet.sql.plan.people.class_plan import for_people, see_same_for_all
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
-from discreet.sql.plan.planner import plan_together
 from discreet.sql.plan.reading import Readings
 
 if TYPE_CHECKING:
+    from discreet.release.cut_share import CutShare
     from discreet.sql.finish.postprocess import Answered
     from discreet.sql.lower.run import NoisyIntegers
 
@@ -121,9 +119,16 @@ class Queries:
         def make() -> QueryPlan:
             plan = make_plan(question.text, self.catalog, answering, question.limits, question.delta, question.split,
                              self._readings, intervals, self._gaussian, series)  # fmt: skip
-            plan = self._diagnosed(plan.shaped(question.shaping), question.epsilon - answering)
-            same = self.catalog.personal is None
-            return plan if same else for_people(plan, self.catalog, self.engine.dialect)
+            plan = plan.shaped(question.shaping)
+            if question.diagnose:
+                from discreet.sql.plan.cut_off import diagnosed
+
+                plan = diagnosed(plan, question.epsilon - answering)
+            if self.catalog.personal is None:
+                return plan
+            from discreet.sql.plan.people.class_plan import for_people
+
+            return for_people(plan, self.catalog, self.engine.dialect)
 
         return self._see_drawn(question.epsilon, make, lambda plan: plan.whole)
 
@@ -133,6 +138,9 @@ class Queries:
         Raises:
             As `planned`.
         """
+        from discreet.sql.plan.people.class_plan import see_same_for_all
+        from discreet.sql.plan.planner import plan_together
+
         for query in queries:
             see_text(query)
 
@@ -171,25 +179,6 @@ class Queries:
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
         return made
-
-    def _diagnosed(self, plan: QueryPlan, epsilon: Fraction) -> QueryPlan:
-        """The plan with measurements, for an epsilon, of all that its caps and bounds may cut off.
-
-        Raises:
-            InvalidParameter: they can cut off nothing that can be measured.
-        """
-        from discreet.sql.plan.cut_off import cut_off
-
-        if not epsilon or not plan.releases:
-            return plan
-        found = cut_off(plan.releases, epsilon)
-        if not found:
-            raise InvalidParameter(
-                "No cap drops rows of this question, and it reads no stored column with bounds: diagnose would "
-                "measure nothing.",
-                "Leave diagnose out.",
-            )
-        return replace(plan, cut_off=found)
 
     def answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
@@ -327,18 +316,22 @@ class Queries:
         shown: list[NoisyIntegers] | None = None,
     ) -> Release:
         """The answer that noisy integers give."""
-        from discreet.sql.finish.cut_off import told
         from discreet.sql.finish.postprocess import finish
-        from discreet.sql.finish.shaping import shaped
         from discreet.sql.inspect.compared import compared_with
         from discreet.sql.lower.workloads import tables_of
 
-        drawn = {one.plan.name: one for one in noisy}
-        cut = tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
+        cut: tuple[CutShare, ...] = ()
+        if plan.cut_off:
+            from discreet.sql.finish.cut_off import shares
+
+            cut = shares(plan, noisy, confidence)
         measured, noisy = noisy, tables_of(plan, noisy)
-        own = shaped(plan, measured, noisy) if plan.shaping and shown is None else shown
+        if plan.shaping and shown is None:
+            from discreet.sql.finish.shaping import shaped
+
+            shown = shaped(plan, measured, noisy)
         plan = plan.with_releases([one.plan for one in noisy])  # with the groups that were found
-        answered = finish(plan, noisy, self.catalog.public, confidence, together, own)
+        answered = finish(plan, noisy, self.catalog.public, confidence, together, shown)
         said = compared_with(plan, noisy, self.catalog.public, confidence)
         return self.shown(plan, answered, confidence, together=together, said=said, cut=cut)
 
@@ -354,7 +347,7 @@ class Queries:
         cut: tuple[CutShare, ...] = (),
     ) -> Release:
         """The columns of an answer with all that belongs to them."""
-        from discreet.sql.finish.blockwise import streams
+        from discreet.sql.finish.many_groups import streams
         from discreet.sql.inspect.misleading import meanings_of, misled
 
         texts: frozenset[str] = getattr(self.engine, "csv_tables", frozenset())

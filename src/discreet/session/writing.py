@@ -22,15 +22,8 @@ from discreet.session.budget import DATA_SET
 from discreet.session.queries import Queries
 from discreet.session.question import Question
 from discreet.session.waiting.interruption import interruptibly
-from discreet.sql.finish.blockwise import (
-    IN_MEMORY,
-    MOST_KEPT,
-    answers,
-    in_groups,
-    integers,
-    noisy_blocks,
-    streams,
-)
+from discreet.sql.finish.blockwise import MOST_KEPT, answers, in_groups, integers, noisy_blocks
+from discreet.sql.finish.many_groups import IN_MEMORY, streams
 from discreet.sql.finish.postprocess import rehearse
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.plan import QueryPlan

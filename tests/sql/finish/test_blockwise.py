@@ -21,6 +21,7 @@ from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.noise import add_laplace
 from discreet.release.draw import Draw
 from discreet.sql.finish import blockwise as streamed
+from discreet.sql.finish import many_groups
 from discreet.sql.finish.blockwise import noisy_blocks
 from discreet.sql.finish.serialisation import places_of
 from discreet.sql.intervals.closed_form import draws_for
@@ -210,5 +211,5 @@ def test_an_iterator_that_is_left_lets_the_engine_go() -> None:
 def test_answers_that_stream_are_too_large_for_draws() -> None:
     session = dp.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
     plan = inside.plan_of(session, QUESTIONS[0], Fraction(1))
-    assert streamed.streams(plan)
+    assert many_groups.streams(plan)
     assert draws_for(plan.releases) < FEWEST

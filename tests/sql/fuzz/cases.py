@@ -22,7 +22,7 @@ from tests.sql.fuzz.grammar import KEYS, Grammar, Key
 from tests.sql.fuzz.statements import Pair, per_unit, release, statement
 
 from discreet.errors import QueryRefused
-from discreet.sql.finish import blockwise
+from discreet.sql.finish import many_groups
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.inspect.misleading import misled
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
@@ -376,7 +376,7 @@ def written(seed: int) -> str:
     with (
         silence(),
         TemporaryDirectory() as folder,
-        mock.patch.object(blockwise, "IN_MEMORY", 3 if seed % 2 else blockwise.IN_MEMORY),
+        mock.patch.object(many_groups, "IN_MEMORY", 3 if seed % 2 else many_groups.IN_MEMORY),
     ):
         into = Path(folder) / "answer.parquet"
         try:

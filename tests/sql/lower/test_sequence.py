@@ -17,7 +17,7 @@ from discreet.engines.engine import NO_TABLES
 from discreet.errors import BudgetExceeded, EngineError, QueryRefused
 from discreet.release.draw import Draw
 from discreet.session import queries
-from discreet.sql.finish import blockwise
+from discreet.sql.finish import many_groups
 from discreet.sql.lower import sequence
 from discreet.sql.lower.run import NoisyIntegers, exact_integers, run_release
 from discreet.sql.lower.uses import uses_of
@@ -197,6 +197,6 @@ def test_the_same_sub_query_is_released_once(session: dp.Session) -> None:
 def test_large_answers_wait_in_memory(
     monkeypatch: pytest.MonkeyPatch, session: dp.Session, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(blockwise, "IN_MEMORY", 2)
-    assert not blockwise.streams(inside.plan_of(session, ABOVE, Fraction(1)))
+    monkeypatch.setattr(many_groups, "IN_MEMORY", 2)
+    assert not many_groups.streams(inside.plan_of(session, ABOVE, Fraction(1)))
     assert session.write(ABOVE, 1, tmp_path / "answer.parquet").rows == 4

@@ -24,7 +24,7 @@ from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.release import gate
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
-from discreet.sql.finish import blockwise
+from discreet.sql.finish import blockwise, many_groups
 from discreet.sql.lower import run
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.ranks import Ranks, ranks_for
@@ -155,7 +155,7 @@ def spread(mechanism: Any, counts: Any) -> Any:
 
 
 def test_each_group_is_drawn_once_whatever_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(blockwise, "IN_MEMORY", 2)
+    monkeypatch.setattr(many_groups, "IN_MEMORY", 2)
     monkeypatch.setattr(blockwise, "NUMBERS", 8)
     for rows in (4000, 1, 0):
         table, path = TABLE.slice(0, rows), tmp_path / f"{rows}.parquet"
@@ -178,7 +178,7 @@ def test_a_group_that_is_drawn_twice_or_not_at_all_is_found(monkeypatch: pytest.
 
 
 def test_blocks_in_a_file_are_near(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(blockwise, "IN_MEMORY", 2)
+    monkeypatch.setattr(many_groups, "IN_MEMORY", 2)
     with protect() as session:
         sql = "SELECT k, MEDIAN(x) AS m, COUNT(*) AS c FROM data GROUP BY k ORDER BY k"
         session.write(sql, 500, path := tmp_path / "of.parquet")
@@ -307,7 +307,7 @@ def test_they_go_with_dates_lists_keys_and_released_numbers(
     import duckdb
 
     if streamed:
-        monkeypatch.setattr(blockwise, "IN_MEMORY", 0)
+        monkeypatch.setattr(many_groups, "IN_MEMORY", 0)
         monkeypatch.setattr(blockwise, "NUMBERS", 8)
     sql, off = TOGETHER[name]
     day = np.datetime64("2024-01-01") + np.arange(4000) % 300

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from discreet.imports import loading
+
 if TYPE_CHECKING:
     import duckdb
 
@@ -55,7 +57,8 @@ def connect(**settings: str) -> duckdb.DuckDBPyConnection:
 
     Files are still open to it: call `seal` once everything that it may read is attached.
     """
-    import duckdb
+    with loading():
+        import duckdb
 
     connection = duckdb.connect(
         ":memory:", config={**_CLOSED, "preserve_insertion_order": "false", **settings}

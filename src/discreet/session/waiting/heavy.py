@@ -18,9 +18,9 @@ from sqlglot import exp
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.inspect.preview import expected_errors, invented
-from discreet.sql.intervals.simulation.simulated import used
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.unknown_groups import imagined
+from discreet.sql.syntax.nodes import used
 from discreet.sql.syntax.once import once
 
 if TYPE_CHECKING:

@@ -8,7 +8,6 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
-from discreet.sql.algebra.key_paths import groups_by_key
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.distinct_on import first_rows, on_of, shown
 from discreet.sql.analyze.from_clause import FromClause, all_of
@@ -16,7 +15,6 @@ from discreet.sql.analyze.public_values import with_public_values
 from discreet.sql.analyze.scope_tree import NUMBER, Env, Kind, PrivateScope, ReleaseScope, Scope, Scopes
 from discreet.sql.analyze.selected_columns import written_out
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
-from discreet.sql.analyze.subqueries.lookups import matched
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.nodes import (
     has_aggregate,
@@ -123,6 +121,8 @@ class PrivateSelect:
 
     def _by_key(self, nodes: list[exp.Expr]) -> bool:
         """Whether rows of one group are of one unit, because the groups have a key on the path to the unit."""
+        from discreet.sql.algebra.key_paths import groups_by_key
+
         binder = self.from_clause.binder()
         bound = [binder.bind(n) for n in nodes if isinstance(n, exp.Column)]
         return groups_by_key(self.from_clause.rows.relation, bound)
@@ -142,10 +142,13 @@ class PrivateSelect:
             if reads_given(node):
                 self.waiting.append(node)
                 continue
-            found = matched(node, self.from_clause, self.around, self.env)
-            if found is not None:
-                self.from_clause = found
-                continue
+            if node.find(exp.Query) is not None:
+                from discreet.sql.analyze.subqueries.lookups import matched
+
+                found = matched(node, self.from_clause, self.around, self.env)
+                if found is not None:
+                    self.from_clause = found
+                    continue
             holder = exp.paren(node, copy=False)
             with_public_values(holder, self.around, self.env)
             node = holder.this

@@ -11,11 +11,12 @@ import numpy as np
 
 from discreet import arrow
 from discreet.sql.intervals.lazy import LazyMapping
-from discreet.sql.intervals.simulation.simulated import Interval
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from discreet.sql.intervals.simulation.simulated import Interval
 
     Floats = NDArray[np.float64]
 

@@ -19,6 +19,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
+from discreet.arrow import plain
 from discreet.engines.engine import Engine, in_batches
 from discreet.errors import EngineError
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts
@@ -34,14 +35,14 @@ from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.monotone import monotone_in, monotone_intervals
 from discreet.sql.intervals.row_identity import identified_in
 from discreet.sql.intervals.row_mapping import aggregate_columns, key_columns, shared_with_cell, with_cell
-from discreet.sql.intervals.simulation.simulated import Interval, plain, simulated_intervals, used
+from discreet.sql.intervals.simulation.simulated import Interval, simulated_intervals
 from discreet.sql.intervals.simultaneous import each, numbers
 from discreet.sql.lower.compile import compile_part
-from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
+from discreet.sql.syntax.nodes import used
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,22 +52,10 @@ if TYPE_CHECKING:
 
     Integers = NDArray[np.int64]
 
-IN_MEMORY = 1 << 16
-"""Answers of up to so many groups are made in memory."""
 NUMBERS = 1 << 17
 """How many integers are worked on at a time."""
 MOST_KEPT = 110_000_000
 """The most integers of one answer: the ledger keeps at most 10^9 bytes in one piece, and one may take 8 of them."""
-
-
-def streams(plan: QueryPlan) -> bool:
-    """Whether an answer is made block by block: it has many groups, all known, and none waits for other numbers."""
-    return (
-        not plan.workloads
-        and all(release.discovery is None for release in plan.releases)
-        and not in_sequence(plan)
-        and sum(release.cells for release in plan.releases) > IN_MEMORY
-    )
 
 
 def integers(plan: QueryPlan) -> int:
@@ -184,7 +173,7 @@ def answers(
     """The answer in pieces, at least one; each has the same columns.
 
     Args:
-        plan: of the question; `streams` is true of it.
+        plan: of the question; `many_groups.streams` is true of it.
         kept: the noisy integers, as `serialisation.Packer` wrote them.
         public: the public tables.
         confidence: of the intervals.

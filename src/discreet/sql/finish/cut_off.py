@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +15,19 @@ from discreet.sql.plan.cut_off import VALUES
 
 if TYPE_CHECKING:
     from discreet.sql.lower.run import NoisyIntegers
-    from discreet.sql.plan.plan import CutOff
+    from discreet.sql.plan.plan import CutOff, QueryPlan
+
+
+def shares(plan: QueryPlan, noisy: Sequence[NoisyIntegers], confidence: float) -> tuple[CutShare, ...]:
+    """The shares that the caps and bounds of a plan cut off, each as `told`.
+
+    Args:
+        plan: with the measurements.
+        noisy: the noisy integers of all that was measured.
+        confidence: of the intervals.
+    """
+    drawn = {one.plan.name: one for one in noisy}
+    return tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
 
 
 def told(measured: CutOff, noisy: NoisyIntegers, confidence: float) -> CutShare:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.sql.lower.run import GroupSelection, NoisyIntegers
-from discreet.sql.plan.people.by_class import ByClass
 
 if TYPE_CHECKING:
     from discreet.sql.intervals.simulation.simulated import Interval
+    from discreet.sql.plan.people.by_class import ByClass
 
 
 def ends_by_class(

@@ -11,19 +11,16 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
-from discreet.arrow import is_number
 from discreet.engines.sandbox import Sandbox
 from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError, QueryRefused
-from discreet.release.noisy_schema import CELL, aggregate_name, key_name
+from discreet.release.noisy_schema import CELL, ID, aggregate_name, key_name
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.finish.people import ends_by_class
 from discreet.sql.intervals.closed_form import closed, direct
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.intervals.monotone import monotone_intervals
-from discreet.sql.intervals.ratio import ratio_intervals
-from discreet.sql.intervals.row_identity import ID, Identified, identified_in
 from discreet.sql.intervals.row_mapping import (
     aggregate_columns,
     all_direct,
@@ -35,12 +32,12 @@ from discreet.sql.intervals.row_mapping import (
     shared_with_cell,
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
-from discreet.sql.intervals.simulation.simulated import Interval, plain, simulated_intervals, used
 from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import EVERY, LARGEST, GroupSelection, NoisyIntegers, blocks
 from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
+from discreet.sql.syntax.nodes import used
 from discreet.sql.syntax.parse import TWINS
 
 if TYPE_CHECKING:
@@ -48,6 +45,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from discreet.sql.intervals.bands.banded import Banded
+    from discreet.sql.intervals.row_identity import Identified
+    from discreet.sql.intervals.simulation.simulated import Interval
 
     Floats = NDArray[np.float64]
     Integers = NDArray[np.int64]
@@ -133,7 +132,11 @@ def _answered(
     """The statement whose rows have an identity, the answer, that identity, and the group of each row if it is one."""
     post, has_cell = shared_with_cell(plan)
     picked = picked_columns(post) if has_cell else None
-    found = None if picked is not None and all_direct(plan, post) else identified_in(plan, read)
+    found = None
+    if picked is None or not all_direct(plan, post):
+        from discreet.sql.intervals.row_identity import identified_in
+
+        found = identified_in(plan, read)
     if picked is not None:
         cells = chosen(post, noisy[0])
         return found, picked_table(picked, noisy[0], cells), None, cells
@@ -152,7 +155,7 @@ def _answered(
 def _run(post: exp.Query, tables: Mapping[str, pa.Table]) -> tuple[pa.Table, pa.Table | None]:
     """The answer, and the identity of its rows where the statement has hidden columns for it."""
     with Sandbox(tables) as sandbox:
-        out = plain(sandbox.run(post.sql("duckdb")))
+        out = arrow.plain(sandbox.run(post.sql("duckdb")))
     shown = [name for name in out.column_names if not name.startswith(ID)]
     hidden = out.select([name for name in out.column_names if name.startswith(ID)])
     return out.select(shown), hidden
@@ -183,10 +186,12 @@ def _by_draws_or_bands(
     cells: GroupSelection | None,
 ) -> tuple[dict[str, Interval], tuple[str, ...]]:
     """Intervals from draws; from bands, where noise selects or folds on the way, or draws are not enough."""
+    from discreet.sql.intervals.simulation.simulated import simulated_intervals
+
     over, level, confidence = how
     plan = over.plan
     place = {name: index for index, name in enumerate(values.column_names)}
-    asked = [name for name in names if is_number(values, name)]
+    asked = [name for name in names if arrow.is_number(values, name)]
     columns = () if over.relation is None else over.relation.columns
     whole = (
         rows is not None and len(noisy) == len(plan.releases) and all(integers.whole for integers in noisy)
@@ -316,7 +321,7 @@ def _monotone_intervals(
     """Intervals of the columns that are monotone in one aggregate of their group."""
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
     moments = {name for name in items if arrow.is_moment(values, name)}
-    asked = {name: item for name, item in items.items() if name in moments or is_number(values, name)}
+    asked = {name: item for name, item in items.items() if name in moments or arrow.is_number(values, name)}
     aggregates = noisy.plan.aggregates
     return monotone_intervals(
         asked,
@@ -336,8 +341,10 @@ def _ratio_intervals(
     confidence: float,
 ) -> dict[str, Interval]:
     """Intervals of the columns that are ratios of counts and sums of their group; NaN where the column is NULL."""
+    from discreet.sql.intervals.ratio import ratio_intervals
+
     items = {item.alias_or_name: item.unalias() for item in plan.post.selects if item.alias_or_name in names}
-    asked = {name: item for name, item in items.items() if is_number(values, name)}
+    asked = {name: item for name, item in items.items() if arrow.is_number(values, name)}
     found = ratio_intervals(asked, noisy, cells, confidence)
     out = {}
     for name, (low, high) in found.items():

@@ -14,23 +14,17 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.engines.schema import Type
-from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors, single
-from discreet.planning.ranges.families import EACH
 from discreet.rational import show, small
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.people.wording import told_of_people
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.workloads.estimated import Estimated
-from discreet.sql.plan.workloads.linear import Linear
-from discreet.sql.plan.workloads.pieced import Pieced
-from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 if TYPE_CHECKING:
     from discreet.sql.inspect.diagram import Fact, Json
+    from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 SHOWN_VALUES = 6
 """How many keys are written out before the rest is only counted."""
@@ -175,6 +169,8 @@ def ends(span: Span, kind: Type, between: str = " … ") -> str:
 
 def told(plan: QueryPlan) -> tuple[str, ...]:
     """A few lines on each workload of a plan, one on its Gaussian noise, and those on classes of people."""
+    from discreet.sql.plan.people.wording import told_of_people
+
     lines = [line for workload in plan.workloads for line in (_measured(workload), _saved(plan, workload))]
     return (*lines, *_gaussian(plan), *told_of_people(plan))
 
@@ -183,6 +179,8 @@ def _gaussian(plan: QueryPlan) -> list[str]:
     """The line on Gaussian noise: which columns have it, and its price."""
     if not plan.gaussian:
         return []
+    from discreet.sql.plan.workloads.linear import Linear
+
     columns = [
         aggregate.sql for one in plan.releases for aggregate in one.aggregates
         if one.gaussian(aggregate.measure) is not None or (isinstance(one.estimated, Linear) and one.estimated.gaussian)
@@ -218,6 +216,8 @@ def _listed(expression: Expression) -> Expression:
 
 def deviations(release: PlannedRelease) -> tuple[float, float]:
     """The standard deviation of the noise of an estimated table in rows, and that of the table measured apart."""
+    from discreet.sql.plan.workloads.estimated import Estimated
+
     estimated = release.estimated
     assert isinstance(estimated, Estimated)
     unit = float(estimated.scales[0]) / release.measures[0].row_sensitivity
@@ -226,6 +226,9 @@ def deviations(release: PlannedRelease) -> tuple[float, float]:
 
 def errors_of(series: SeriesLaw, release: PlannedRelease) -> list[tuple[str, float, float]]:
     """Of each family of sums its name, and the standard deviation of its noise in rows: measured so, and apart."""
+    from discreet.planning.ranges.factors import single
+    from discreet.planning.ranges.families import EACH
+
     unit = float(series.scales[0]) / release.measures[0].row_sensitivity
     alone = single(series.factors.size)
     families = dict.fromkeys((EACH, *series.families))
@@ -237,6 +240,7 @@ def errors_of(series: SeriesLaw, release: PlannedRelease) -> list[tuple[str, flo
 
 def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, float]]:
     """Of each table of pieces its rows, and the standard deviation of its noise in rows: measured so, and apart."""
+    from discreet.sql.plan.workloads.pieced import Pieced
     from discreet.sql.plan.workloads.places import base_of
 
     tables = _tables(plan, workload)
@@ -272,6 +276,8 @@ def _measured(workload: Workload) -> str:
             own = f"weighted sums of {own}"
         return f"{len(workload.tables)} questions along {along}, estimated from {own}, all consistent"
     if workload.series is not None:
+        from discreet.planning.ranges.factors import Factors
+
         series, axes = workload.series, ks.axes(workload.finest.keys)
         key = words(workload.finest.keys[axes[series.axis][0]].expression)
         if not isinstance(series.factors, Factors):
@@ -321,6 +327,8 @@ def _data(plan: QueryPlan, workload: Workload) -> Json:
         matrix = workload.pieces.matrix
         return {"pieces": matrix.size, "measured": matrix.nodes, "questions": questions}
     if workload.series is not None:
+        from discreet.planning.ranges.factors import WHOLE_WEIGHT, Factors
+
         factors = workload.series.factors
         levels: list[Json] = [
             {"apart": apart, "weight": weight / WHOLE_WEIGHT}

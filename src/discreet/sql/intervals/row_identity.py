@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlglot import exp
 
-from discreet.release.noisy_schema import CELL, key_number
+from discreet.release.noisy_schema import CELL, ID, key_number
 from discreet.sql.intervals.query_parts import (
     NoIdentityError,
     having_of,
@@ -31,9 +31,6 @@ from discreet.sql.syntax.parse import output_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-ID = "__row_of_"
-"""The prefix of the names of hidden columns."""
 
 
 _BENDING = (

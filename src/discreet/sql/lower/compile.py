@@ -35,13 +35,14 @@ from discreet.sql.lower.relation_sql import to_sql
 from discreet.sql.lower.texts.template import filled_in
 from discreet.sql.measures.group_sizes import with_sizes
 from discreet.sql.measures.measure import Measure
-from discreet.sql.measures.near_leaves import NearLeaves
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import AnyMeasure, MeasuredRows, PlannedRelease
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from discreet.sql.measures.near_leaves import NearLeaves
 
 
 MOST_KEPT = 10_000

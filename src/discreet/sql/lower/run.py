@@ -11,7 +11,6 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.engine import NO_TABLES, Engine
-from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_number
 from discreet.sql.algebra import keys as ks
@@ -23,7 +22,6 @@ from discreet.sql.lower.group_numbers import word_name, words
 from discreet.sql.lower.uses import near_leaves_of, noise_count, use_of
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns
-from discreet.sql.measures.near_leaves import NearLeaves
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import Aggregate, PlannedRelease
@@ -31,6 +29,9 @@ from discreet.sql.plan.plan import Aggregate, PlannedRelease
 if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
+
+    from discreet.mechanisms.ranks.sparse_counts import SparseCounts
+    from discreet.sql.measures.near_leaves import NearLeaves
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -261,6 +262,8 @@ def exact_counts(
     """
     near = near_leaves_of(release, measure.part)
     if near is not None and release.cells and slices_of(release, measure.part, engine) == 1:
+        from discreet.mechanisms.ranks.sparse_counts import SparseCounts
+
         (result,) = _results(release, measure.part, engine, salt, given=given, near=near)
         leaf, count, width = (arrow.numbers(result.column(name)) for name in ("leaf", "m0", "wide"))
         rest = partial(_counts_by_leaf, release, measure, engine, salt, given)
@@ -272,6 +275,8 @@ def _counts_by_leaf(
     release: PlannedRelease, measure: Ranks, engine: Engine, salt: int, given: Mapping[str, pa.Table]
 ) -> SparseCounts:
     """The rows of each group and leaf, none of them counted together."""
+    from discreet.mechanisms.ranks.sparse_counts import SparseCounts
+
     found = (
         [_by_leaf(result) for result in _results(release, measure.part, engine, salt, given=given)]
         if release.cells

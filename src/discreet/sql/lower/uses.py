@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
-from discreet.sql.measures.near_leaves import NearLeaves, near_leaves
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.drafts.draft import for_all_literals
-from discreet.sql.plan.people.by_class import ByClass
-from discreet.sql.plan.people.sampled import keeps
 from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours
     from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
     from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
+    from discreet.sql.measures.near_leaves import NearLeaves
+    from discreet.sql.plan.people.by_class import ByClass
 
 
 def use_of_groups(release: PlannedRelease) -> str:
@@ -74,7 +73,11 @@ def _worked_out(release: PlannedRelease) -> dict[str, Use]:
         else:
             noise = LaplaceVector(release.scale(index), release.sensitivity(measured))
         values = noise_count(release, index) if found is None else None
-        kept = None if release.people is None else keeps(release.people, release.shares[index])
+        kept = None
+        if release.people is not None:
+            from discreet.sql.plan.people.sampled import keeps
+
+            kept = keeps(release.people, release.shares[index])
         out[use_of(release, index)] = Use(noise, neighbours, values, _set(release, index), kept=kept)
     return out
 
@@ -112,6 +115,8 @@ def near_leaves_of(release: PlannedRelease, number: int) -> NearLeaves | None:
     """Where the leaves of a part are counted each by itself; None for several groups or few leaves."""
     for index, measure in enumerate(release.measures):
         if measure.part == number and isinstance(measure, Ranks) and not release.keys:
+            from discreet.sql.measures.near_leaves import near_leaves
+
             return near_leaves(measure, ranks(release, index, measure))
     return None
 

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from discreet.engines.engine import Engine
-from discreet.planning.marginals import Keys
-from discreet.planning.saturating import saturated
 from discreet.release.draw import Draw
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
 from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.measure import columns
 from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.workloads.estimated import Estimated
-from discreet.sql.plan.workloads.pieced import Parted, Pieced
-from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from discreet.planning.marginals import Keys
+    from discreet.sql.plan.workloads.estimated import Estimated
+    from discreet.sql.plan.workloads.pieced import Parted
+    from discreet.sql.plan.workloads.series_law import SeriesLaw
 
     Integers = NDArray[np.int64]
     Floats = NDArray[np.float64]
@@ -79,6 +79,8 @@ def of_pieces(table: Integers, parted: Parted) -> Integers:
 
 def summed(table: Integers, keys: Keys) -> Integers:
     """A table summed over all keys but some, saturating at +-2^62: int64 (n_1, …, n_k, integers) -> (…, integers)."""
+    from discreet.planning.saturating import saturated
+
     over = tuple(axis for axis in range(table.ndim - 1) if axis not in keys)
     if not over:
         return np.array(table, order="C")
@@ -112,6 +114,8 @@ def _estimated(
     shape: ShownCells | None,
 ) -> dict[str, NoisyIntegers]:
     """The tables of a workload from its noisy marginals."""
+    from discreet.sql.plan.workloads.estimated import Estimated
+
     if workload.series is not None:
         return {
             tables[0].name: _from_windows(
@@ -168,6 +172,8 @@ def _from_pieces(
     parted: Parted, noisy: NoisyIntegers, tables: Sequence[PlannedRelease], shape: ShownCells | None
 ) -> dict[str, NoisyIntegers]:
     """The tables of some questions from the noisy sums of their pieces, in whole steps."""
+    from discreet.sql.plan.workloads.pieced import Pieced
+
     matrix, measures = parted.matrix, tables[0].measures
     nodes = np.moveaxis(noisy.entries.reshape(parted.series, matrix.nodes, -1), -1, -2)
     pieces, places = nodes, (0,) * len(measures)
@@ -218,6 +224,9 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     Returns:
         float64 array (draws, groups, entries of the measure).
     """
+    from discreet.sql.plan.workloads.pieced import Pieced
+    from discreet.sql.plan.workloads.series_law import SeriesLaw
+
     if release.people is not None:
         shape = draws, release.cells, release.measures[measure].entries
         return release.people.sample_noise(

@@ -32,7 +32,7 @@ from discreet.sql.expressions.expression import Call, Column, Expression, Litera
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.apply import call, case, must, one_of
 from discreet.sql.measures.measure import Measure, grid_of
-from discreet.sql.plan.plan import Aggregate, CutOff, MeasuredRows, PlannedRelease
+from discreet.sql.plan.plan import Aggregate, CutOff, MeasuredRows, PlannedRelease, QueryPlan
 
 REACH = 4
 """Rows of a unit are counted up to so many times `max_rows`."""
@@ -49,6 +49,24 @@ class _Subject:
     kind: str
     name: str
     part: MeasuredRows
+
+
+def diagnosed(plan: QueryPlan, epsilon: Fraction) -> QueryPlan:
+    """The plan with measurements, for an epsilon, of all that its caps and bounds may cut off.
+
+    Raises:
+        InvalidParameter: they can cut off nothing that can be measured.
+    """
+    if not plan.releases:
+        return plan
+    found = cut_off(plan.releases, epsilon)
+    if not found:
+        raise InvalidParameter(
+            "No cap drops rows of this question, and it reads no stored column with bounds: diagnose would "
+            "measure nothing.",
+            "Leave diagnose out.",
+        )
+    return replace(plan, cut_off=found)
 
 
 def cut_off(releases: Sequence[PlannedRelease], epsilon: Fraction) -> tuple[CutOff, ...]:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlglot import exp
 
-from discreet.planning.marginals import Keys
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import PerUnit, Rows
 from discreet.sql.expressions.expression import Column, Expression
@@ -22,15 +21,16 @@ from discreet.sql.measures.measure import Measure, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.people.by_class import ByClass
-from discreet.sql.plan.recalled import Recalled
 from discreet.sql.plan.shaping import NO_SHAPING, Shaping
-from discreet.sql.plan.workloads.estimated import Estimated
-from discreet.sql.plan.workloads.pieced import Parted, Pieced
-from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 if TYPE_CHECKING:
     from discreet.mechanisms import ThresholdedCounts
+    from discreet.planning.marginals import Keys
+    from discreet.sql.plan.people.by_class import ByClass
+    from discreet.sql.plan.recalled import Recalled
+    from discreet.sql.plan.workloads.estimated import Estimated
+    from discreet.sql.plan.workloads.pieced import Parted, Pieced
+    from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 AnyMeasure: TypeAlias = Measure | QuantileTree | Ranks | JointMoments
 """Integers per group, by how much one row can move them, and their estimates."""

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from sqlglot import exp
+
+from discreet.sql.syntax.once import once
+
+T = TypeVar("T")
 
 
 def unaliased(item: exp.Expr) -> exp.Expr:
@@ -99,3 +104,15 @@ def conjunct_nodes(node: exp.Expr | None) -> list[exp.Expr]:
     if isinstance(node, exp.And):
         return conjunct_nodes(node.this) + conjunct_nodes(node.expression)
     return conjunct_nodes(node.this) if isinstance(node, exp.Paren) else [node]
+
+
+def used(public: Mapping[str, T], post: exp.Query) -> dict[str, T]:
+    """The public tables that a statement reads."""
+    names = tables_of(post)
+    return {name: table for name, table in public.items() if name in names}
+
+
+@once
+def tables_of(post: exp.Query) -> frozenset[str]:
+    """The names, in lower case, of the tables that a statement reads."""
+    return frozenset(table.name.lower() for table in post.find_all(exp.Table))

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.sources.databases import attach_database
-from discreet.engines.duckdb.sources.frames import attach_frame
 from discreet.engines.duckdb.sources.origin import NO_TYPES, Origin
 from discreet.engines.duckdb.sources.parquet import attach_parquet
 from discreet.engines.duckdb.sources.urls import read_url, table_name
@@ -39,14 +38,16 @@ def attach(
         SourceError: the source cannot be opened or is of no kind that is known.
     """
     if isinstance(source, str | os.PathLike):
-        from discreet.engines.duckdb.sources.csv import attach_csv
-
         kind, path, inner = read_url(os.fspath(source))
         if kind == "duckdb":
             return attach_database(connection, path, inner or table, table)
         name = table or table_name(path)
         if kind == "parquet":
             return {name: attach_parquet(connection, path)}
+        from discreet.engines.duckdb.sources.csv import attach_csv
+
         return {name: attach_csv(connection, path, types)}
+    from discreet.engines.duckdb.sources.frames import attach_frame
+
     name = table or "data"
     return {name: attach_frame(connection, name, source, types)}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.sql import functions as fn
-from discreet.sql.analyze.binding import list_forms
 from discreet.sql.analyze.binding.binder import Binder, Form
 from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.expressions.expression import Expression, Literal
@@ -27,6 +26,8 @@ def _in(binder: Binder, node: exp.Expr) -> Expression:
     """IN a list of values, of which some may be expressions of the row, or IN a list column."""
     if node.args.get("field") is not None:
         listed = exp.ArrayContains(this=node.args["field"], expression=node.this)
+        from discreet.sql.analyze.binding import list_forms
+
         return list_forms.FORMS[exp.ArrayContains](binder, listed)
     if node.args.get("query") or node.args.get("unnest") or not node.expressions:
         raise binder.unknown(node.args.get("query") or node)
@@ -57,6 +58,8 @@ def _equal(binder: Binder, node: exp.Expr) -> Expression:
     if not one and not other:
         if unequal:
             return binder.call(node, "ne", binder.arguments(node, "this", "expression"))
+        from discreet.sql.analyze.binding import list_forms
+
         return list_forms.FORMS[exp.EQ](binder, node)
     if len(one) != len(other):
         raise binder.refuse(

@@ -10,16 +10,8 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.analyze.binding import (
-    branch_values,
-    date_forms,
-    list_forms,
-    pattern_forms,
-    place_forms,
-    several_values,
-)
+from discreet.sql.analyze.binding import several_values
 from discreet.sql.analyze.binding.binder import Binder, Form
-from discreet.sql.analyze.binding.clamped_moments import clamped_moment
 from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.analyze.binding.opaque_columns import about_opaque
 from discreet.sql.analyze.binding.text_moments import clock_hour
@@ -97,6 +89,8 @@ def _case(binder: Binder, node: exp.Expr) -> Expression:
             whens.append(binder.apply(branch.this, "eq", *_pair(binder, compared, node.this, branch.this)))
         results.append(branch.args["true"])
     bound = binder.several(node, [*results, node.args.get("default") or exp.null()])
+    from discreet.sql.analyze.binding import branch_values
+
     known = [branch_values.where(when, one) for when, one in zip(whens, bound[:-1], strict=True)]
     return fn.case(list(zip(whens, known, strict=True)), bound[-1])
 
@@ -104,6 +98,8 @@ def _case(binder: Binder, node: exp.Expr) -> Expression:
 def _if(binder: Binder, node: exp.Expr) -> Expression:
     then, other = binder.several(node, [node.args["true"], node.args.get("false") or exp.null()])
     condition = binder.condition(node.this)
+    from discreet.sql.analyze.binding import branch_values
+
     return fn.case([(condition, branch_values.where(condition, then))], other)
 
 
@@ -122,6 +118,8 @@ def _clamp(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.refuse(node, "clamp takes a number and two bounds.", "Write clamp(x, 0, 100).")
     operand = binder.bind(node.expressions[0])
     if operand.type in (D, S):
+        from discreet.sql.analyze.binding.clamped_moments import clamped_moment
+
         return clamped_moment(binder, node, operand)
     if operand.type not in (I, F):
         raise binder.refuse(
@@ -300,6 +298,55 @@ def _decimal(binder: Binder, node: exp.Expr) -> Expression:
     return must("below", rounded, Literal(10.0 ** (width - scale), F))
 
 
+# Forms whose modules load with the first question that has one --------------------------------------------
+
+
+def _of_dates(binder: Binder, node: exp.Expr) -> Expression:
+    from discreet.sql.analyze.binding import date_forms
+
+    named = isinstance(node, exp.Anonymous)
+    form = date_forms.FORMS_BY_NAME[node.name.lower()] if named else date_forms.FORMS[type(node)]
+    return form(binder, node)
+
+
+def _of_lists(binder: Binder, node: exp.Expr) -> Expression:
+    from discreet.sql.analyze.binding import list_forms
+
+    named = isinstance(node, exp.Anonymous)
+    form = list_forms.FORMS_BY_NAME[node.name.lower()] if named else list_forms.FORMS[type(node)]
+    return form(binder, node)
+
+
+def _of_patterns(binder: Binder, node: exp.Expr) -> Expression:
+    from discreet.sql.analyze.binding import pattern_forms
+
+    return pattern_forms.FORMS[type(node)](binder, node)
+
+
+def _of_places(binder: Binder, node: exp.Expr) -> Expression:
+    from discreet.sql.analyze.binding import place_forms
+
+    return place_forms.FORMS_BY_NAME[node.name.lower()](binder, node)
+
+
+LATER: dict[type[exp.Expr], Form] = {
+    exp.Extract: _of_dates, exp.TimestampTrunc: _of_dates, exp.DateTrunc: _of_dates, exp.DateDiff: _of_dates,
+    exp.Add: _of_dates, exp.Sub: _of_dates, exp.DateAdd: _of_dates, exp.DateBin: _of_dates, exp.TimeToStr: _of_dates,
+    exp.AtTimeZone: _of_dates, exp.UnixToTime: _of_dates, exp.DateStrToDate: _of_dates, exp.TimeStrToTime: _of_dates,
+    exp.Dot: _of_lists, exp.StructExtract: _of_lists, exp.Bracket: _of_lists, exp.Length: _of_lists,
+    exp.ArraySize: _of_lists, exp.Array: _of_lists, exp.ArrayContains: _of_lists, exp.ArrayOverlaps: _of_lists,
+    exp.ArrayContainsAll: _of_lists, exp.ArrayDistinct: _of_lists, exp.Split: _of_lists, exp.JSONExtract: _of_lists,
+    exp.JSONExtractScalar: _of_lists, exp.RegexpExtract: _of_patterns, exp.RegexpReplace: _of_patterns,
+}  # fmt: skip
+"""By the class that the parser gives them."""
+LATER_BY_NAME: dict[str, Form] = {
+    **dict.fromkeys(("date_part", "datepart", "date_sub", "datesub"), _of_dates),
+    **dict.fromkeys(("list_extract", "list_element", "array_extract", "list_slice"), _of_lists),
+    **dict.fromkeys(("array_slice", "list_has_all", "array_has_all"), _of_lists),
+    **dict.fromkeys(("grid", "h3_cell", "h3_latlng_to_cell_string"), _of_places),
+}
+"""By name, where the parser has no class."""
+
 FORMS: dict[type[exp.Expr], Form] = {
     exp.Neg: _negate, exp.Is: _is, exp.NullSafeEQ: _same, exp.Like: _like,
     exp.ILike: _like, exp.RegexpLike: _regexp, exp.RegexpFullMatch: _regexp, exp.SimilarTo: _regexp,
@@ -307,16 +354,10 @@ FORMS: dict[type[exp.Expr], Form] = {
     exp.Nvl2: _nvl2, exp.Coalesce: _many, exp.Least: _many, exp.Greatest: _many, exp.Round: _round,
     exp.Floor: _round, exp.Ceil: _round, exp.Trunc: _round, exp.Log: _log, exp.Pi: _pi, exp.WidthBucket: _bins,
     exp.IntDiv: _integer_divide, exp.Trim: _trim, exp.Pad: _pad, exp.DPipe: _beside, exp.Concat: _concat,
-    exp.ConcatWs: _concat, exp.Cast: _cast, exp.TryCast: _cast, **date_forms.FORMS, **pattern_forms.FORMS,
-    **list_forms.FORMS, **several_values.FORMS,
+    exp.ConcatWs: _concat, exp.Cast: _cast, exp.TryCast: _cast, **LATER, **several_values.FORMS,
 }  # fmt: skip
 """By the class that the parser gives them."""
-FORMS_BY_NAME: dict[str, Form] = {
-    "clamp": _clamp,
-    **date_forms.FORMS_BY_NAME,
-    **list_forms.FORMS_BY_NAME,
-    **place_forms.FORMS_BY_NAME,
-}
+FORMS_BY_NAME: dict[str, Form] = {"clamp": _clamp, **LATER_BY_NAME}
 """By name, where the parser has no class."""
 
 

@@ -10,13 +10,13 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.analyze.from_clause import FromClause, prefixed, single
-from discreet.sql.analyze.joins.joins import Clause, join_private, join_public, join_public_tables, read_join
-from discreet.sql.analyze.joins.unnest import join_items, of_rows
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scope, Scopes, left_in_place
 from discreet.sql.syntax.join_groups import TIED, in_parentheses
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from discreet.sql.analyze.joins.joins import Clause
 
 
 class Sources:
@@ -62,6 +62,8 @@ class Sources:
         if len(self.holders) == 1:
             assert isinstance(start, PrivateScope)
             return single(text, names[0], start.rows)
+        from discreet.sql.analyze.joins.joins import read_join
+
         clauses = [
             read_join(text, h if isinstance(h, exp.Join) else exp.Join(this=h.this)) for h in self.holders
         ]
@@ -109,6 +111,8 @@ class Sources:
 
     def _public_first(self, first: int, clause: Clause) -> FromClause:
         """Public tables, then a LEFT, RIGHT, FULL or NATURAL JOIN, or USING, with the first private rows."""
+        from discreet.sql.analyze.joins.joins import join_public_tables
+
         if clause.asof:
             raise self.around.refuse(
                 self.holders[first].this,
@@ -165,6 +169,7 @@ class Sources:
     def _joined(self, from_clause: FromClause, order: list[int], clauses: Sequence[Clause]) -> FromClause:
         """Join further sources to a FROM clause."""
         from discreet.sql.analyze.joins.chain import Chain
+        from discreet.sql.analyze.joins.joins import join_private
         from discreet.sql.analyze.joins.outer_joins import keeping
 
         waiting, stuck = list(order), {-1}
@@ -214,6 +219,9 @@ class Sources:
 
     def _with_public(self, from_clause: FromClause, index: int, clause: Clause) -> FromClause:
         """Join a public source, or one of released numbers."""
+        from discreet.sql.analyze.joins.joins import join_public
+        from discreet.sql.analyze.joins.unnest import join_items, of_rows
+
         scope, name, node = self.scopes[index], self.names[index], self.holders[index].this
         if of_rows(node):
             number = next(self.around.public_numbers)

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -28,11 +29,12 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import scan_of
 from discreet.sql.algebra.relation import UNIT, Rows
 from discreet.sql.analyze.from_clause import FromClause, all_of, inner
-from discreet.sql.analyze.joins.joins import Clause, joined, side_by_side
-from discreet.sql.analyze.joins.multiplicity import MOST_ROWS
 from discreet.sql.expressions import expression as ex
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import Span
+
+if TYPE_CHECKING:
+    from discreet.sql.analyze.joins.joins import Clause
 
 KEPT = (
     "(CASE WHEN len({0}) <= {1} THEN {0} ELSE list_transform([hash(KEYS)], lambda __row: list_transform(list_slice("
@@ -117,23 +119,10 @@ def join_items(
     Raises:
         QueryRefused: by `refuse`, nothing bounds the items of a row, or the join has a condition that keeps rows.
     """
-    if clause.kind or clause.using or clause.keeps or clause.natural or clause.asof:
-        raise refuse(
-            clause.node,
-            "The items of a list are joined with their own row.",
-            "Write FROM t, UNNEST(x) AS u(item).",
-        )
-    always = not clause.on or clause.on == (exp.true(),)
-    if clause.outer and not always:
-        raise refuse(
-            clause.node,
-            "LEFT JOIN UNNEST has no other condition.",
-            "Write ON TRUE, and the condition in CASE.",
-        )
-    if len(node.expressions) != 1 or node.args.get("offset"):
-        raise refuse(
-            clause.node, "UNNEST takes one list, and gives its items alone.", "Write UNNEST(x) AS u(item)."
-        )
+    from discreet.sql.analyze.joins.joins import joined, side_by_side
+    from discreet.sql.analyze.joins.multiplicity import MOST_ROWS
+
+    always = _see_plain(node, clause, refuse)
     (asked,) = node.expressions
     items = left.binder().value(asked)
     most = _most(items, asked, refuse)
@@ -166,6 +155,28 @@ def join_items(
     )
     where = None if always else all_of(from_clause.binder().condition(one) for one in clause.on)
     return from_clause if where is None else from_clause.filtered(where)
+
+
+def _see_plain(node: exp.Expr, clause: Clause, refuse: Refuse) -> bool:
+    """Refuse joins that UNNEST cannot be part of; whether the join has no condition."""
+    if clause.kind or clause.using or clause.keeps or clause.natural or clause.asof:
+        raise refuse(
+            clause.node,
+            "The items of a list are joined with their own row.",
+            "Write FROM t, UNNEST(x) AS u(item).",
+        )
+    always = not clause.on or clause.on == (exp.true(),)
+    if clause.outer and not always:
+        raise refuse(
+            clause.node,
+            "LEFT JOIN UNNEST has no other condition.",
+            "Write ON TRUE, and the condition in CASE.",
+        )
+    if len(node.expressions) != 1 or node.args.get("offset"):
+        raise refuse(
+            clause.node, "UNNEST takes one list, and gives its items alone.", "Write UNNEST(x) AS u(item)."
+        )
+    return always
 
 
 def _most(items: Expression, asked: exp.Expr, refuse: Refuse) -> int:

@@ -23,8 +23,6 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.from_clause import FromClause
-from discreet.sql.analyze.joins.joins import Clause, join_private
-from discreet.sql.analyze.joins.multiplicity import compared_columns
 from discreet.sql.analyze.scope_tree import (
     OVER_GROUPS,
     Env,
@@ -288,6 +286,8 @@ class InnerQueries:
 
     def _given(self, given: Given, on: list[tuple[str, exp.Expr]]) -> str:
         """A table of released numbers beside the rows, each of which finds one row of it at most."""
+        from discreet.sql.analyze.joins.multiplicity import compared_columns
+
         rows, name = self.from_clause.rows, given.table.name
         columns = {key: Column(c.name, c.type, c.span.null()) for key, c in given.columns.items()}
         both = self.from_clause.beside(rows, name, columns)
@@ -305,6 +305,8 @@ class InnerQueries:
 
     def _joined(self, rows: Rows, on: list[tuple[str, exp.Expr]]) -> str:
         """Other rows of the same unit beside the rows, each of which finds one of them at most."""
+        from discreet.sql.analyze.joins.joins import Clause, join_private
+
         before = self.from_clause
         name = f"{NAME}{next(self.around.inner_numbers)}"
         tests = [

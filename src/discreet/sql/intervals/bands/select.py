@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from discreet.release.noisy_schema import ENDS, HIGH, LOW
+from discreet.release.noisy_schema import ENDS, HIGH, ID, LOW
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.bands import curvature
 from discreet.sql.intervals.bands.aggregates import aggregate_ends
@@ -23,7 +23,6 @@ from discreet.sql.intervals.bands.relations import (
     column_ends,
 )
 from discreet.sql.intervals.bands.windows import put_ranks, window_ends
-from discreet.sql.intervals.row_identity import ID
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate
 from discreet.sql.syntax.parse import output_name
 

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from sqlglot import exp
 
 from discreet import arrow
-from discreet.arrow import is_number
+from discreet.arrow import is_number, plain
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
 from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_name
@@ -25,7 +24,7 @@ from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRew
 from discreet.sql.lower.run import LARGEST, NoisyIntegers
 from discreet.sql.lower.workloads import noise_again
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.syntax.once import once
+from discreet.sql.syntax.nodes import used
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,18 +51,6 @@ def noisy_shapes(plan: QueryPlan) -> dict[str, Outputs]:
         for release in plan.releases
         for schema in [NoisySchema(len(release.keys), len(release.aggregates))]
     }
-
-
-def used(public: Mapping[str, pa.Table], post: exp.Query) -> dict[str, pa.Table]:
-    """The public tables that a statement reads."""
-    names = tables_of(post)
-    return {name: table for name, table in public.items() if name in names}
-
-
-@once
-def tables_of(post: exp.Query) -> frozenset[str]:
-    """The names, in lower case, of the tables that a statement reads."""
-    return frozenset(table.name.lower() for table in post.find_all(exp.Table))
 
 
 def needed(confidence: float) -> int:
@@ -258,35 +245,3 @@ def _as_answered(values: Floats, whole: bool) -> pa.Array:
     missing = np.isnan(values)
     rounded = np.rint(np.where(missing, 0, values))
     return arrow.column(np.clip(rounded, -LARGEST, LARGEST).astype(np.int64), missing)
-
-
-def plain(table: pa.Table) -> pa.Table:
-    """Wide integers and decimals as plain integers or floats, so that every library can read them."""
-    import pyarrow as pa
-
-    columns = []
-    for column in table.columns:
-        if _without_decimals(column.type) != column.type:
-            try:
-                column = column.cast(_without_decimals(column.type))
-            except pa.ArrowInvalid:
-                column = column.cast(_without_decimals(column.type, pa.float64()), safe=False)
-        columns.append(column)
-    return pa.table(columns, names=table.column_names)
-
-
-def _without_decimals(kind: pa.DataType, whole: pa.DataType | None = None) -> pa.DataType:
-    """A type with plain numbers in the place of decimals, in lists, maps and structs, too."""
-    import pyarrow as pa
-
-    if pa.types.is_decimal(kind):
-        return (whole or pa.int64()) if kind.scale == 0 else pa.float64()
-    if pa.types.is_map(kind) and pa.types.is_null(kind.key_type):
-        return kind  # MAP() has no keys, and Arrow makes no such type anew
-    if pa.types.is_map(kind):
-        return pa.map_(_without_decimals(kind.key_type, whole), _without_decimals(kind.item_type, whole))
-    if pa.types.is_list(kind):
-        return pa.list_(kind.value_field.with_type(_without_decimals(kind.value_type, whole)))
-    if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_without_decimals(field.type, whole)) for field in kind])
-    return kind

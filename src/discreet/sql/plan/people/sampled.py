@@ -17,10 +17,13 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.sql.dialects import named
-from discreet.sql.plan.people.by_class import ByClass
 from discreet.sql.plan.plan import PlannedRelease
+
+if TYPE_CHECKING:
+    from discreet.sql.plan.people.by_class import ByClass
 
 DIGITS = 32
 """Hexadecimal digits of a hash that a coin looks at: 128 bits."""

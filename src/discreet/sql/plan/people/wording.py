@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from discreet.rational import show
-from discreet.sql.plan.people.by_class import ByClass
 from discreet.sql.plan.people.sampled import keeps
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
+
+if TYPE_CHECKING:
+    from discreet.sql.plan.people.by_class import ByClass
 
 
 def protected(people: ByClass, epsilon: Fraction) -> str:
