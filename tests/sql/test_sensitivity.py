@@ -35,8 +35,8 @@ from discreet.sql.measures import measure as measures
 from discreet.sql.plan import alternatives
 from discreet.sql.plan.plan import PlannedRelease
 
-EXAMPLES = examples(32, 5600)
-"""Tables with questions, others in each run; each has 18 neighbours: 576 pairs, and over 100,000 in a deep run."""
+EXAMPLES = examples(20, 5600)
+"""Tables with questions, others in each run; each has 18 neighbours: 360 pairs, and over 100,000 in a deep run."""
 SHARDS = 4
 RELAXED = settings(
     deadline=None,
@@ -159,9 +159,9 @@ def _rows_alike(table: ReleasedTable, rng: random.Random) -> pa.Table:
 Check = Callable[[harness.Case], list[str]]
 Fault = tuple[object, str, Callable[..., object], Check, str, int]
 FAULTS: dict[str, Fault] = {
-    "clamp dropped": (measures, "scaled_sql", _no_clamp, harness.violations, "", 0),
-    "physical order": (compiling, "kept_sql", _physical_order, harness.order_matters, "", 2),
-    "one too many": (compiling, "kept_sql", _one_too_many, harness.violations, "", 0),
+    "clamp dropped": (measures, "scaled_sql", _no_clamp, harness.violations, "", 6),
+    "physical order": (compiling, "kept_sql", _physical_order, harness.order_matters, "", 34),
+    "one too many": (compiling, "kept_sql", _one_too_many, harness.violations, "", 30),
     "one too many in a group": (
         compiling, "kept_in_groups", _one_too_many_in_a_group, harness.violations, "GROUP BY", 10,
     ),
@@ -175,14 +175,14 @@ FAULTS: dict[str, Fault] = {
         moments.JointMoments, "group_items", _no_remainder, harness.violations, "CORR|COVAR|REGR", 5,
     ),
     "a key taken from the data": (
-        compiling, "numbering", _numbered_by_the_data, harness.violations, "GROUP BY", 3,
+        compiling, "numbering", _numbered_by_the_data, harness.violations, "GROUP BY", 30,
     ),
     "every group shown": (ThresholdedCounts, "release", _every_group, harness.violations, "GROUP BY", 0),
     "overlapping conditions as disjoint": (
         alternatives, "exclude", _always_disjoint, harness.violations, "FILTER|CASE|count_if", 0,
     ),
     "a row that a join repeats": (join_multiplicity, "_most_partners", _one_partner, harness.violations, "pub", 5),
-    "a released number with two rows": (harness, "contents", _rows_alike, harness.violations, "AS first|AS most", 0),
+    "a released number with two rows": (harness, "contents", _rows_alike, harness.violations, "AS first|AS most", 39),
 }  # fmt: skip
 """What is replaced by which fault, which check finds it, what a question that can show it has in its text, and the seed
 of a search that comes upon it soon: with others it takes longer."""
@@ -204,7 +204,7 @@ def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_many_rows_of_a_unit_are_bounded_by_sorting_as_well() -> None:
-    @settings(RELAXED, max_examples=max(8, EXAMPLES // 10))
+    @settings(RELAXED, max_examples=max(4, EXAMPLES // 10))
     @given(case=harness.cases())
     def check(case: harness.Case) -> None:
         case = replace(case, many=0)

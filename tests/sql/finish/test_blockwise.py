@@ -66,7 +66,7 @@ def measured(release: PlannedRelease, part: int, block: Any) -> Any:
 
 
 # A deep run: each with each.
-@pytest.mark.parametrize(("query", "numbers"), few(itertools.product(QUESTIONS, [200, 7000, 10**6]), 8))
+@pytest.mark.parametrize(("query", "numbers"), few(itertools.product(QUESTIONS, [200, 7000, 10**6]), 5))
 def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", numbers)
     session = protect()
@@ -81,7 +81,7 @@ def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch:
 
 
 # A deep run: each with each.
-@pytest.mark.parametrize(("query", "rows"), few(itertools.product(QUESTIONS, [0, 1]), 5))
+@pytest.mark.parametrize(("query", "rows"), few(itertools.product(QUESTIONS, [0, 1]), 3))
 def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", 1000)
     full, few = protect(), protect(TABLE.slice(0, rows))

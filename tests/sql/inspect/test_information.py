@@ -62,7 +62,7 @@ def differing() -> list[str]:
 
 
 # A deep run: all.
-@pytest.mark.parametrize("question", few(LOOKS, 8))
+@pytest.mark.parametrize("question", few(LOOKS, 5))
 def test_it_is_answered_for_nothing_and_touches_no_data(
     session: Session, question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

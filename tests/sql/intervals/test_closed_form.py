@@ -83,7 +83,7 @@ LINEAR = [
             for place, epsilon in enumerate([Fraction(1, 10), Fraction(2)])
             for confidence in ((0.8, 0.95) if DEEP else (0.8, 0.95)[(at + place) % 2 :][:1])
         ],
-        4,
+        3,
     ),
 )
 def test_closed_forms_cover(rows: int, epsilon: Fraction, confidence: float) -> None:

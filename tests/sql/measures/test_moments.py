@@ -94,7 +94,7 @@ def wrong(joint: JointMoments, rows: Sequence[Sequence[int]]) -> list[str]:
 
 
 @settings(
-    deadline=None, database=None, max_examples=examples(30, 400), suppress_health_check=list(HealthCheck)
+    deadline=None, database=None, max_examples=examples(15, 400), suppress_health_check=list(HealthCheck)
 )
 @given(joint=joints(), data=st.data())
 def test_integers_in_sql_are_those_on_paper_and_sum_to_r(joint: JointMoments, data: st.DataObject) -> None:

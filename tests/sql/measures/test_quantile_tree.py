@@ -54,7 +54,7 @@ def leaf(made: QuantileTree, x: Any) -> int | None:
 @settings(
     deadline=None,
     database=None,
-    max_examples=depth.examples(60, 1500),
+    max_examples=depth.examples(30, 1500),
     suppress_health_check=list(HealthCheck),
 )
 @given(kind=st.sampled_from([Type.INTEGER, Type.FLOAT]), bounds=st.sampled_from(BOUNDS), cells=st.sampled_from(
@@ -219,7 +219,7 @@ SIZES = [(50, 0.5), (1000, 1.0), (5000, 0.1), (20_000, 1.0)]
 @pytest.mark.parametrize(
     # Half of the diagonals; a deep run: each with each.
     ("name", "size", "quantity"),
-    depth.few(depth.in_turn(SPREADS, SIZES, ["quantile 1/2", "quantile 1/10", "max"]), 5),
+    depth.few(depth.in_turn(SPREADS, SIZES, ["quantile 1/2", "quantile 1/10", "max"]), 3),
 )
 def test_intervals_cover_what_there_is_without_noise(
     name: str, size: tuple[int, float], quantity: str
