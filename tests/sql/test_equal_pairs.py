@@ -144,8 +144,8 @@ def _differences(questions: Sequence[str], answers: Sequence[Sequence[object]]) 
 def within(pair: Pair, policy: dict[str, Any]) -> list[str]:
     """The same for values inside of a unit, whose physical order must not be seen."""
     relations = [*WITHIN, *(SIGNED if pair.number else [])]
-    if not DEEP:  # each way is asked of a third of the pairs; a deep run: of all
-        relations = relations[PAIRS.index(pair) % 3 :: 3]
+    if not DEEP:  # each way is asked of a quarter of the pairs; a deep run: of all
+        relations = relations[PAIRS.index(pair) % 4 :: 4]
     questions = [OVER[pair.number].format(u=units) for units in relations]
     return _differences(questions, shown(pair, list(both()), questions, policy))
 
