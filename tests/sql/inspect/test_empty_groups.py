@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from tests.depth import few
+from tests.depth import DEEP, few
 
 import discreet as dp
 
@@ -40,7 +40,8 @@ def test_it_is_said_of_how_many_groups(session: dp.Session, sql: str, words: str
     found = [one for one in session.preview(sql, 1).warnings if words in one]
     assert len(found) == 1
     assert "1,020 groups" in found[0]
-    assert [one for one in session.sql(sql, 1).warnings if words in one] == found
+    if DEEP or "OVER" not in sql:  # whose intervals take seconds
+        assert [one for one in session.sql(sql, 1).warnings if words in one] == found
 
 
 @pytest.mark.parametrize(
