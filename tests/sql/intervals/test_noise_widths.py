@@ -40,13 +40,13 @@ def planned(session: dp.Session, epsilon: int = 1, columns: Sequence[str] = COLU
 
 
 def coverage(session: dp.Session, plan: QueryPlan, runs: int = RUNS) -> dict[str, float]:
-    exact = inside.answer_of(session, plan, inside.exact_of(session, plan))
+    exact = inside.values_of(session, plan)
     held: dict[str, list[Any]] = {}
     for _ in range(runs):
         noisy = inside.noisy_of(session, plan, Draw(uses_of(plan.releases)))
         answer = inside.answer_of(session, plan, noisy)
         for name in answer.low:
-            true = np.asarray(exact.values.column(name), float)
+            true = np.asarray(exact.column(name), float)
             low, high = (np.asarray(ends[name], float) for ends in (answer.low, answer.high))
             known = ~(np.isnan(true) | np.isnan(low))
             held.setdefault(name, []).append(((low <= true) & (true <= high))[known])
