@@ -41,7 +41,11 @@ PUBLIC = pa.table({"c": ["x", "y"], "w": [1, 2]})
 POLICY = Policy(
     budget=10_000,  # type: ignore[arg-type]
     tables={  # type: ignore[dict-item]
-        "visits": {"privacy_unit": "u", "max_rows": 2, "columns": {"age": {"bounds": (0, 120)}, "c": {"keys": "pub.c"}}},
+        "visits": {
+            "privacy_unit": "u",
+            "max_rows": 2,
+            "columns": {"age": {"bounds": (0, 120)}, "c": {"keys": "pub.c"}},
+        },
         "pub": {"public": True},
     },
 )

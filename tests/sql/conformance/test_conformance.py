@@ -132,8 +132,8 @@ def few_of(texts: Sequence[str], every: int) -> set[str]:
 
 
 def for_postgresql(part: str) -> list[Any]:
-    """The cases that PostgreSQL is asked: every line of the functions, and of the questions one of four by one of the two
-    policies that differ; a deep run: each by each policy.
+    """The cases that PostgreSQL is asked: every line of the functions, and of the questions one of four by one of the
+    two policies that differ; a deep run: each by each policy.
     """
     if part == "functions":
         return list(packed(part, "postgres"))

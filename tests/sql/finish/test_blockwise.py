@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -47,7 +47,7 @@ QUESTIONS = [
 
 
 def protect(table: pa.Table = TABLE, **more: Any) -> dp.Session:
-    return dp.protect(table, privacy_unit="u", max_rows=3, bounds={"g": (0, 4999), "x": (0, 9)},
+    return shared.protect(table, privacy_unit="u", max_rows=3, bounds={"g": (0, 4999), "x": (0, 9)},
                       keys={"t": ["Eve", "Bob", "Zoe"]}, budget=1000, **more)  # fmt: skip
 
 
@@ -208,7 +208,7 @@ def test_an_iterator_that_is_left_lets_the_engine_go() -> None:
 
 
 def test_answers_that_stream_are_too_large_for_draws() -> None:
-    session = dp.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
+    session = shared.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
     plan = inside.plan_of(session, QUESTIONS[0], Fraction(1))
     assert streamed.streams(plan)
     assert draws_for(plan.releases) < FEWEST

@@ -131,7 +131,9 @@ def test_a_table_of_postgresql(change: str) -> None:
 def test_more_columns_than_postgresql_takes() -> None:
     url = servers.postgres()
     servers.load(url, "wide", {"t": ROWS})
-    moments = ", ".join(f"KURTOSIS(v) FILTER (WHERE c > '{i}') AS n{i}" for i in range(400))  # of five integers each
+    moments = ", ".join(
+        f"KURTOSIS(v) FILTER (WHERE c > '{i}') AS n{i}" for i in range(400)
+    )  # of five integers each
     with protect(f"{url}#wide.t") as session:
         with pytest.raises(QueryRefused, match="cannot run this question"):
             session.sql(f"SELECT {moments} FROM t", epsilon=1)

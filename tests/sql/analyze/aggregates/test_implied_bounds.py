@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -39,7 +39,7 @@ def table(rows_of_two: int) -> pa.Table:
 
 
 def session(rows_of_two: int) -> dp.Session:
-    return dp.protect(table(rows_of_two), privacy_unit="u", max_rows=2, bounds=BOUNDS, budget=10)
+    return shared.protect(table(rows_of_two), privacy_unit="u", max_rows=2, bounds=BOUNDS, budget=10)
 
 
 def moved(question: str) -> tuple[int, int]:
