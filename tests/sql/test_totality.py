@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import shared
 from tests.depth import DEEP, examples, few
 from tests.sql import harness
 from tests.sql.extremes import BOUNDS, WORST, array, broken, evaluate, scanned
@@ -67,7 +68,7 @@ def line_of(name: str, result: Call) -> int | None:
 def test_every_function_is_total_and_stays_in_its_span(name: str) -> None:
     reached = set()
     for line in fn.TABLE[name]:
-        for args in few(arguments(name, line), 3):  # a deep run: every combination of bounds
+        for args in few(arguments(name, line), 4):  # a deep run: every combination of bounds
             result = fn.call(name, *args)
             assert result is not None, (line.usage, line.takes)
             reached.add(line_of(name, result))
@@ -245,8 +246,8 @@ def differences(questions: Sequence[str]) -> list[str]:
     """The questions that one unit with the worst values makes answer otherwise."""
     versions = tables()
     with (
-        dp.protect({"t": versions["plain"]}, **POLICY) as plain,
-        dp.protect({"t": versions["worst"]}, **POLICY) as worst,
+        shared.protect({"t": versions["plain"]}, **POLICY) as plain,
+        shared.protect({"t": versions["worst"]}, **POLICY) as worst,
     ):
         return [
             f"{sql}: {one} / {two}"
@@ -261,7 +262,7 @@ def test_the_worst_values_change_neither_shape_nor_cost_nor_message() -> None:
 
 
 def test_the_questions_are_answered_at_their_price() -> None:
-    with dp.protect({"t": tables()["worst"]}, **POLICY) as session:
+    with shared.protect({"t": tables()["worst"]}, **POLICY) as session:
         outcomes = [outcome(session, sql) for sql in few(QUESTIONS, 9)]  # a deep run: all
         costs = [one["cost"][0] for one in outcomes if "error" not in one]
         assert len(costs) > len(outcomes) * 3 / 4

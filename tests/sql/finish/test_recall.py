@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.depth import few
 from tests.inside import exact_of, plan_of
 
@@ -49,7 +50,7 @@ def _asked(number: str, key: str, condition: str) -> str:
 
 @pytest.fixture(scope="module")
 def session() -> dp.Session:
-    return dp.protect(PEOPLE, privacy_unit="row", bounds={"age": (0, 39), "pay": (0, 100)}, budget=1,
+    return shared.protect(PEOPLE, privacy_unit="row", bounds={"age": (0, 39), "pay": (0, 100)}, budget=1,
                       keys={"ward": ["a", "b", "c"]})  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.depth import DEEP, few
 
 import discreet as dp
@@ -14,7 +15,7 @@ CELLS = "(SELECT store, heat, COUNT(*) AS n, SUM(pay) AS pay FROM data GROUP BY 
 
 @pytest.fixture(scope="module")
 def session() -> dp.Session:
-    return dp.protect(
+    return shared.protect(
         TABLE, privacy_unit="who", max_rows=2, budget=100,
         bounds={"store": (1, 20), "heat": (-10, 40), "pay": (0, 10)},
     )  # fmt: skip

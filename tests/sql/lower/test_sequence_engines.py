@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 from benchmarks.corpus.judge import difference, silence
-from tests import inside, servers
+from tests import inside, servers, shared
 from tests.depth import DEEP, few
 
 import discreet as dp
@@ -57,7 +57,7 @@ WORST: dict[str, list[Any]] = {
 @cache
 def usual() -> dp.Session:
     """A session on DuckDB, one for all tests."""
-    return dp.protect({"stays": DATA}, policy=POLICY)
+    return shared.protect({"stays": DATA}, policy=POLICY)
 
 
 @cache
@@ -93,13 +93,13 @@ def test_duckdb_takes_all_contents() -> None:
 
 def test_postgres_compares_with_released_numbers() -> None:
     places = servers.load(servers.postgres(), "sequence", {"stays": DATA})
-    with dp.protect(places, policy=POLICY, ledger=":memory:") as session:
+    with shared.protect(places, policy=POLICY, ledger=":memory:") as session:
         assert problems(session, few(ASKED, 6)) == []  # a deep run: all
 
 
 def test_clickhouse_compares_with_released_numbers() -> None:
     with servers.within_clickhouse("sequence", {"stays": DATA}) as database:
-        session = dp.protect(database, policy=POLICY, ledger=":memory:")
+        session = shared.protect(database, policy=POLICY, ledger=":memory:")
         assert problems(session, ASKED if DEEP else ASKED[1::2]) == []
 
 
@@ -107,4 +107,4 @@ def test_spark_compares_with_released_numbers() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = servers.spark().createDataFrame(DATA.to_pandas())
-        assert problems(dp.protect({"stays": frame}, policy=POLICY), ASKED[2:5]) == []
+        assert problems(shared.protect({"stays": frame}, policy=POLICY), ASKED[2:5]) == []

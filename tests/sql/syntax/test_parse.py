@@ -16,7 +16,7 @@ import pytest
 import sqlglot
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from tests import inside
+from tests import inside, shared
 from tests.depth import examples
 from tests.sql import harness
 
@@ -41,7 +41,7 @@ def session() -> Iterator[dp.Session]:
     def never(*_: object) -> pa.Table:
         raise AssertionError("the engine was asked")
 
-    with pytest.MonkeyPatch.context() as monkey, dp.protect(
+    with pytest.MonkeyPatch.context() as monkey, shared.protect(
         {"visits": VISITS, "counties": COUNTIES}, table="visits", public=["counties"], privacy_unit="patient",
         max_rows=2, bounds={"age": (0, 120), "income": (0, 10)}, keys={"county": "counties.county"}, budget=10,
     ) as made:  # fmt: skip
@@ -316,7 +316,7 @@ def test_a_key_without_columns(sql: str) -> None:
 def test_a_preview_fails_in_words_only(text: str) -> None:
     rows = pa.table({field.name: pa.array([], field.type) for field in harness.ARROW})
     bounds, keys = {"a": (-5, 20), "b": (-2.5, 4)}, {"c": ["x", "y", "z"]}
-    session = dp.protect({"t": rows}, privacy_unit="u", max_rows=2, bounds=bounds, keys=keys, budget=1)
+    session = shared.protect({"t": rows}, privacy_unit="u", max_rows=2, bounds=bounds, keys=keys, budget=1)
     with session, contextlib.suppress(DiscreetError):
         session.preview(text, epsilon=1)
 
