@@ -7,6 +7,7 @@ a false alarm: a violation is a pair of tables on which the guarantee is broken.
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -165,7 +166,7 @@ FAULTS: dict[str, Fault] = {
         compiling, "kept_in_groups", _one_too_many_in_a_group, harness.violations, "GROUP BY", 10,
     ),
     "rows in different groups": (
-        PlannedRelease, "square", _each_row_in_its_own_group, harness.violations, "GROUP BY", 1,
+        PlannedRelease, "square", _each_row_in_its_own_group, harness.violations, "GROUP BY", 5,
     ),
     "a node counted twice": (
         count_tree, "nodes", _counted_twice, harness.violations, "MEDIAN|QUANTILE|PERCENTILE|MIN|MAX", 3,
@@ -174,25 +175,17 @@ FAULTS: dict[str, Fault] = {
         moments.JointMoments, "group_items", _no_remainder, harness.violations, "CORR|COVAR|REGR", 5,
     ),
     "a key taken from the data": (
-        compiling, "numbering", _numbered_by_the_data, harness.violations, "GROUP BY", 2,
+        compiling, "numbering", _numbered_by_the_data, harness.violations, "GROUP BY", 3,
     ),
     "every group shown": (ThresholdedCounts, "release", _every_group, harness.violations, "GROUP BY", 0),
     "overlapping conditions as disjoint": (
         alternatives, "exclude", _always_disjoint, harness.violations, "FILTER|CASE|count_if", 0,
     ),
     "a row that a join repeats": (join_multiplicity, "_most_partners", _one_partner, harness.violations, "pub", 5),
-    "a released number with two rows": (harness, "contents", _rows_alike, harness.violations, "AS first|AS most", 4),
+    "a released number with two rows": (harness, "contents", _rows_alike, harness.violations, "AS first|AS most", 0),
 }  # fmt: skip
 """What is replaced by which fault, which check finds it, what a question that can show it has in its text, and the seed
 of a search that comes upon it soon: with others it takes longer."""
-
-
-CAN_SHOW: dict[str, Callable[[harness.Case], bool]] = {
-    "physical order": lambda case: case.policy.tables["t"].privacy_unit == "u",
-    "one too many in a group": lambda case: case.per_group is not None,
-    "rows in different groups": lambda case: (case.policy.tables["t"].max_rows or 1) > 1,
-}
-"""Without these no case can show a fault, and it is not asked."""
 
 
 @pytest.mark.parametrize("fault", FAULTS)
@@ -202,9 +195,9 @@ def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
 
     @seed(number)
     @settings(RELAXED, phases=[Phase.generate], max_examples=600, report_multiple_bugs=False)
-    @given(case=harness.cases(18 if check is harness.violations else 0, words))
+    @given(case=harness.cases())
     def search(case: harness.Case) -> None:
-        assert not CAN_SHOW.get(fault, bool)(case) or check(case) == []
+        assert not re.search(words, case.sql) or check(case) == []
 
     with pytest.raises(AssertionError):
         search()
