@@ -38,17 +38,15 @@ ROWS = pa.table({
     "x", SECRET],
 })  # fmt: skip
 PUBLIC = pa.table({"c": ["x", "y"], "w": [1, 2]})
-POLICY = Policy(
-    budget=10_000,  # type: ignore[arg-type]
-    tables={  # type: ignore[dict-item]
+DECLARED: dict[str, Any] = {
+    "budget": 10_000,
+    "tables": {
         "visits": {
-            "privacy_unit": "u",
-            "max_rows": 2,
-            "columns": {"age": {"bounds": (0, 120)}, "c": {"keys": "pub.c"}},
+            "privacy_unit": "u", "max_rows": 2, "columns": {"age": {"bounds": (0, 120)}, "c": {"keys": "pub.c"}},
         },
         "pub": {"public": True},
     },
-)
+}  # fmt: skip
 secret_frame = ROWS
 
 
@@ -62,7 +60,7 @@ class Watch:
     def __init__(self, patch: pytest.MonkeyPatch, file: Path, engine: Engine) -> None:
         self.seen: list[str] = []
         self.file = file
-        self.session = Session(engine, POLICY, open_ledger(None))
+        self.session = Session(engine, Policy(**DECLARED), open_ledger(None))
         ledger = self.session.ledger
         integers, opened = engine.integers, Sandbox.__init__
         self.charges = 0

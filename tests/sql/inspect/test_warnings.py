@@ -18,7 +18,7 @@ def warnings(sql: str, epsilon: float = 1, **policy: object) -> tuple[str, ...]:
         "max_rows": 2,
         "bounds": {"age": (0, 120), "pay": (0, 100)},
     }
-    session = shared.protect(TABLE, budget=10, **(given | policy))  # type: ignore[arg-type]
+    session = shared.protect(TABLE, budget=10, **(given | policy))
     return session.preview(sql, epsilon).warnings
 
 

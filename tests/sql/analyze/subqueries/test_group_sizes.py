@@ -126,7 +126,7 @@ def test_it_is_what_duckdb_counts(sql: str, unit: str) -> None:
     if unit == "row" and "DISTINCT id" in sql:
         pytest.skip("there is no unit to count")
     limit = {} if unit == "row" else {"max_rows": 2}
-    with shared.protect(table, privacy_unit=unit, budget=1, **limit) as session:  # type: ignore[arg-type]
+    with shared.protect(table, privacy_unit=unit, budget=1, **limit) as session:
         plan = inside.plan_of(session, sql, Fraction(1))
         (exact,) = inside.exact_of(session, plan)
     (truth,) = duckdb.connect().register("data", table).execute(sql).fetchall()
