@@ -81,7 +81,7 @@ def test_a_sensitivity_that_is_too_small_is_found(replace_one: bool) -> None:
     st.sampled_from(SIZES),
 )
 @settings(
-    max_examples=examples(10, 2_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(20, 2_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 def test_nor_do_the_tables_of_the_harness(case: harness.Case, keys: str, counted: str, size: str) -> None:
     by_unit = case.policy.tables["t"].privacy_unit == "u"
