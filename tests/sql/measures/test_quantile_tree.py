@@ -89,6 +89,11 @@ def test_one_row_moves_each_level_by_one() -> None:
         assert np.abs(entries).sum() == made.row_sensitivity == len(made.shape)
 
 
+def test_a_row_in_the_place_of_another_moves_each_level_by_two() -> None:
+    made = tree(Type.FLOAT, 0, 1)
+    assert made.replacing_sensitivity == 2 * made.row_sensitivity
+
+
 def test_leaves_are_the_integers_where_these_are_few() -> None:
     assert tree(Type.INTEGER, 1, 5).grid == Grid(1.0, 5.0, Fraction(1), 5)
     assert tree(Type.INTEGER, 1, 5).shape == (5,)

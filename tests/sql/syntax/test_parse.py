@@ -68,6 +68,7 @@ REFUSED = [
     ("SELECT COUNT(*) FROM «sales.visits»", "one word"),
     ("SELECT COUNT(*) FROM visits WHERE «soundex(county)» = 'x'", "soundex"),
     ("SELECT AVG(«hash(age)») FROM visits", "hash"),
+    ("SELECT SUM(«clamp(age, 1)») FROM visits", "two bounds"),
     ("SELECT COUNT(*) FROM visits WHERE «COUNT(*) > 3»", "aggregat"),
     ("SELECT SUM(«SUM(age)») FROM visits", "aggregate"),
     ("SELECT COUNT(*) FROM visits; DROP TABLE «visits»", "more than one statement"),

@@ -63,6 +63,21 @@ def test_the_bounds_follow_and_are_kept(question: str) -> None:
     assert 0 < change <= most
 
 
+@pytest.mark.parametrize(
+    ("window", "ends"),
+    [
+        ("SUM(a) OVER (PARTITION BY u) AS s", "0 … 18"),
+        ("COUNT(*) OVER (PARTITION BY u) AS s", "1 … 2"),
+        ("a AS s, COUNT(*) OVER (PARTITION BY u) AS n", "2 … 9"),
+    ],
+)
+def test_they_follow_through_windows(window: str, ends: str) -> None:
+    with session(2) as opened:
+        assert f"clamped to {ends} on" in repr(
+            opened.explain(f"SELECT SUM(s) FROM (SELECT u, {window} FROM data) AS v")
+        )
+
+
 def test_bounds_that_are_only_believed_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     question = next(iter(QUESTIONS))
     before = moved(question)
