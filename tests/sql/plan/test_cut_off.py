@@ -64,8 +64,8 @@ def _violations(case: harness.Case) -> list[str]:
 
 def test_of_a_column_without_bounds_nothing_is_clamped() -> None:
     kinds = []
-    for given in (GIVEN, {**GIVEN, "bounds": {}}):
-        with shared.protect(TABLE, **given) as session:
+    for declared in (GIVEN, {**GIVEN, "bounds": {}}):
+        with shared.protect(TABLE, **declared) as session:
             plan = inside.plan_of(session, "SELECT AVG(clamp(cost, 0, 9)) AS cost FROM visits", Fraction(1))
         kinds.append([one.kind for one in cut_off(plan.releases, Fraction(1))])
     assert kinds == [["rows", "values"], ["rows"]]
