@@ -73,10 +73,14 @@ def exact_of(session: dp.Session, plan: QueryPlan, salt: int = 7) -> list[NoisyI
 
 def without_noise(session: dp.Session, sql: str, limits: Limits = NO_LIMITS) -> list[tuple[Any, ...]]:
     """The rows of the answer to a question as they would be if the noise were zero."""
-    planned = planned_of(sql, session._catalog, Fraction(1), limits)
-    tables = {one.plan.name: one.table() for one in exact_of(session, planned)}
+    return rows_of(values_of(session, planned_of(sql, session._catalog, Fraction(1), limits)))
+
+
+def values_of(session: dp.Session, plan: QueryPlan) -> pa.Table:
+    """The values of a plan as they would be if the noise were zero; intervals take longer to find."""
+    tables = {one.plan.name: one.table() for one in exact_of(session, plan)}
     with Sandbox(tables | dict(session._catalog.public)) as sandbox:
-        return rows_of(sandbox.run(planned.post.sql("duckdb")))
+        return sandbox.run(plan.post.sql("duckdb"))
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
+from tests import shared
 
 _RNG = np.random.default_rng(5)
 _ROWS, UNITS = 3000, 700
@@ -54,7 +55,7 @@ DECLARED: dict[str, Any] = {
 
 def protected(tables: Mapping[str, pa.Table] = TABLES) -> dp.Session:
     """A session over the tables."""
-    return dp.protect(dict(tables), policy=dp.Policy(**DECLARED))
+    return shared.protect(dict(tables), policy=dp.Policy(**DECLARED))
 
 
 def plain_duckdb(tables: Mapping[str, pa.Table] = TABLES) -> duckdb.DuckDBPyConnection:

@@ -75,16 +75,17 @@ def test_keys_from_a_public_twin() -> None:
         units.session(engine, declared)
 
 
-# A deep run asks all delimiters with both ends of lines.
-@pytest.mark.parametrize(("delimiter", "newline"), in_turn([",", ";", "\t", "|"], ["\n", "\r\n"]))
-def test_a_csv_file_with_twins(tmp_path: Path, delimiter: str, newline: str) -> None:
+# A deep run asks all delimiters with both ends of lines and in each form of a file.
+@pytest.mark.parametrize(
+    ("delimiter", "newline", "name"),
+    in_turn([",", ";", "\t", "|"], ["\n", "\r\n"], ["a.csv", "b.csv.gz", "c.csv"]),
+)
+def test_a_csv_file_with_twins(tmp_path: Path, delimiter: str, newline: str, name: str) -> None:
     rows = [["ID", '"id"', "x"], ["1", "7", "0"], ["2", "7", "0"]]
     text = newline.join(delimiter.join(row) for row in rows) + newline
-    (tmp_path / "a.csv").write_text(text, newline="")
-    (tmp_path / "b.csv.gz").write_bytes(gzip.compress(text.encode("utf-8")))
-    (tmp_path / "c.csv").write_bytes(text.encode("utf-16"))
-    for name in ("a.csv", "b.csv.gz", "c.csv"):
-        see_refused(tmp_path / name)
+    plain = text.encode("utf-16" if name == "c.csv" else "utf-8")
+    (tmp_path / name).write_bytes(gzip.compress(plain) if name.endswith(".gz") else plain)
+    see_refused(tmp_path / name)
 
 
 def test_a_csv_file_whose_columns_are_numbered_has_none(tmp_path: Path) -> None:

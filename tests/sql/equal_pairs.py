@@ -6,7 +6,7 @@ that it met first. So a row could be seen through its spelling alone. `PAIRS` is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -143,33 +143,56 @@ def lacking(pair: Pair) -> bool:
     return pair.engine == "postgres" and any(word in pair.kind for word in _postgres()[1])
 
 
-def load(pair: Pair, rows: Sequence[tuple[int, bool]]) -> dict[str, Any]:
-    """A table `t` with the columns id and x.
+Rows = Sequence[tuple[int, bool]]
+"""The id of each row, in the order in which they are stored, and whether it has the other value."""
+
+
+def load(pair: Pair, rows: Rows) -> dict[str, Any]:
+    """A table `t` with the columns id and x, as the source for `dp.protect`, and the name of the table.
 
     Args:
         pair: what the values are of.
-        rows: the id of each, in the order in which they are stored, and whether it has the other value.
-
-    Returns:
-        The source for `dp.protect`, and the name of the table.
+        rows: of the table.
     """
-    values = [(id_, pair.other if other else pair.one) for id_, other in rows]
+    return {"source": load_all(pair, {"t": rows})["t"], "table": "t"}
+
+
+def load_all(pair: Pair, tables: Mapping[str, Rows]) -> dict[str, Any]:
+    """The same for several tables in one database: the source of each.
+
+    Args:
+        pair: what the values are of.
+        tables: the rows of each.
+    """
+    listed = {
+        name: [(id_, pair.other if other else pair.one) for id_, other in rows]
+        for name, rows in tables.items()
+    }
     if pair.engine == "spark":
-        listed = ", ".join(f"({n}, CAST({value} AS {pair.kind}))" for n, value in values)
-        made = servers.spark().sql(f"SELECT * FROM VALUES {listed} AS v(id, x)")
-        return {"source": made.coalesce(1), "table": "t"}
-    listed = ", ".join(f"({id_}, {value})" for id_, value in values)
+        return {name: _on_spark(pair, values) for name, values in listed.items()}
+    where = "pairs." if pair.engine == "postgres" else ""
+    statements = [
+        sql
+        for name, values in listed.items()
+        for sql in (
+            f"DROP TABLE IF EXISTS {where}{name}",
+            f"CREATE TABLE {where}{name} (id BIGINT, x {pair.kind})",
+            f"INSERT INTO {where}{name} VALUES {', '.join(f'({id_}, {value})' for id_, value in values)}",
+        )
+    ]
     if pair.engine == "postgres":
         url, _ = _postgres()
         with servers.connect(url) as server:
-            server.execute("DROP TABLE IF EXISTS pairs.t")
-            server.execute(f"CREATE TABLE pairs.t (id bigint, x {pair.kind})")
-            server.execute(f"INSERT INTO pairs.t VALUES {listed}")
-        return {"source": f"{url}#pairs.t", "table": "t"}
+            server.execute(";".join(statements))
+        return {name: f"{url}#pairs.{name}" for name in tables}
     connection = duckdb.connect()
-    connection.execute(f"CREATE TABLE t (id BIGINT, x {pair.kind})")
-    connection.execute(f"INSERT INTO t VALUES {listed}")
-    return {"source": connection, "table": "t"}
+    connection.execute(";".join(statements))
+    return dict.fromkeys(tables, connection)
+
+
+def _on_spark(pair: Pair, values: list[tuple[int, str]]) -> Any:
+    listed = ", ".join(f"({n}, CAST({value} AS {pair.kind}))" for n, value in values)
+    return servers.spark().sql(f"SELECT * FROM VALUES {listed} AS v(id, x)").coalesce(1)
 
 
 def groups(pair: Pair) -> tuple[int, list[str]]:

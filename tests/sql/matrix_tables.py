@@ -17,6 +17,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 from tests import servers
+from tests.depth import few as spread
 from tests.sql import equal_pairs
 from tests.sql.physical import types
 
@@ -177,8 +178,9 @@ def _wide(size: int, by_row: bool, few: bool) -> tuple[Tables, list[list[Row]]]:
     everything = [(at, at // rows, at % 10, at) for at in range(size + 1)]
     names, versions = ["one value"], [people(lambda at: 0)]
     placed = [(first, bool(first % 2)) for first in range(size)]
-    # Of the first two values, which are equal but not alike where there are such, each at either end.
-    placed = [(0, True), (1, True)] if few else [*placed, (0, True), (1, False)]
+    # Of the first two values, which are equal but not alike where there are such, each at either end. A deep run: of
+    # all values; that each value of each type can be asked is seen in `physical/test_physical_types.py` in every run.
+    placed = [(0, True), (1, True)] if few else [*spread(placed, 8), (0, True), (1, False)]
     for first, before in placed:
         names.append(f"and the chosen with value {first}")
         versions.append(chosen(first) + versions[0] if before else versions[0] + chosen(first))

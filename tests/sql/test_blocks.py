@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
@@ -26,7 +26,7 @@ QUERY = "SELECT g, COUNT(*) AS n, AVG(x) AS x, SUM(x) AS s FROM data GROUP BY g"
 
 
 def protect() -> dp.Session:
-    return dp.protect(TABLE, privacy_unit="row", bounds={"g": (0, 1023), "x": (0, 9)}, budget=100)
+    return shared.protect(TABLE, privacy_unit="row", bounds={"g": (0, 1023), "x": (0, 9)}, budget=100)
 
 
 def test_intervals_are_the_same_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,7 +69,7 @@ def test_what_the_ledger_keeps_is_what_was_answered(
     query: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(settled, "BLOCK", block)
-    session = dp.protect(TABLE, privacy_unit="row", bounds={"g": (0, 255), "x": (0, 9)}, budget=100)
+    session = shared.protect(TABLE, privacy_unit="row", bounds={"g": (0, 255), "x": (0, 9)}, budget=100)
     asked = session.sql(query, epsilon=1)
     again = session.sql(query, epsilon=1)
     assert again.replayed
@@ -124,7 +124,7 @@ def test_an_order_is_what_the_database_makes_of_it(query: str) -> None:
 
 def test_no_group_at_all_has_an_order() -> None:
     names = pa.table({"u": [1, 2], "g": ["Ann", "Bob"]})
-    session = dp.protect(names, privacy_unit="u", max_rows=1, budget=dp.Budget(epsilon=9, delta=1e-9))
+    session = shared.protect(names, privacy_unit="u", max_rows=1, budget=dp.Budget(epsilon=9, delta=1e-9))
     query = "SELECT g, COUNT(*) AS n FROM data GROUP BY g ORDER BY n DESC"
     asked = session.sql(query, epsilon=0.1, delta=1e-9)
     again = session.sql(query, epsilon=0.1, delta=1e-9, confidence=0.5)

@@ -7,6 +7,7 @@ what the sandbox is given, when the engine is asked, and what is said. There is 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,14 @@ import pytest
 from tests import inside
 
 import discreet as dp
+from discreet.engines.engine import Engine
 from discreet.engines.sandbox import Sandbox
+from discreet.engines.sources import open_source
 from discreet.errors import DiscreetError, QueryRefused
+from discreet.ledger import open_ledger
+from discreet.policy import Policy
 from discreet.release.draw import Draw
+from discreet.session.session import Session
 from discreet.sql.finish import postprocess
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.syntax import nodes
@@ -32,6 +38,15 @@ ROWS = pa.table({
     "x", SECRET],
 })  # fmt: skip
 PUBLIC = pa.table({"c": ["x", "y"], "w": [1, 2]})
+DECLARED: dict[str, Any] = {
+    "budget": 10_000,
+    "tables": {
+        "visits": {
+            "privacy_unit": "u", "max_rows": 2, "columns": {"age": {"bounds": (0, 120)}, "c": {"keys": "pub.c"}},
+        },
+        "pub": {"public": True},
+    },
+}  # fmt: skip
 secret_frame = ROWS
 
 
@@ -42,14 +57,11 @@ class Watch:
         seen: what went wrong.
     """
 
-    def __init__(self, patch: pytest.MonkeyPatch, file: Path) -> None:
+    def __init__(self, patch: pytest.MonkeyPatch, file: Path, engine: Engine) -> None:
         self.seen: list[str] = []
         self.file = file
-        self.session = dp.protect(
-            {"visits": ROWS, "pub": PUBLIC}, table="visits", public=["pub"], privacy_unit="u", max_rows=2,
-            bounds={"age": (0, 120)}, keys={"c": "pub.c"}, budget=10_000,
-        )  # fmt: skip
-        engine, ledger = inside.engine_of(self.session), self.session.ledger
+        self.session = Session(engine, Policy(**DECLARED), open_ledger(None))
+        ledger = self.session.ledger
         integers, opened = engine.integers, Sandbox.__init__
         self.charges = 0
 
@@ -99,14 +111,18 @@ def holds_a_secret(value: object) -> bool:
     return SECRET in text or str(NUMBER) in text.replace(",", "")
 
 
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    with closing(open_source({"visits": ROWS, "pub": PUBLIC}, public=["pub"])) as opened:
+        yield opened
+
+
 @pytest.fixture
-def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Watch]:
+def watch(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, engine: Engine) -> Watch:
     file = tmp_path / "secret.parquet"
     pq.write_table(ROWS, file)
     monkeypatch.setenv("DISCREET_SECRET", SECRET)
-    made = Watch(monkeypatch, file)
-    yield made
-    made.session.close()
+    return Watch(monkeypatch, file, engine)
 
 
 OUTSIDE = [

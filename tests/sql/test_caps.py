@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import DEEP, few, in_turn
 from tests.mechanisms.numeric.test_threshold import excess, law
 from tests.noise.tape import exp
@@ -53,7 +53,7 @@ def releases(rows: list[tuple[str, int]], question: str, epsilon: int, delta: Fr
     """The releases of a question with the counts by which their groups are found."""
     table = pa.table({"k": [k for k, _ in rows], "v": pa.array([v for _, v in rows], pa.int64())})
     declared = {"t": {"privacy_unit": "row"}, "pub": {"public": True}}
-    session = dp.protect(
+    session = shared.protect(
         {"t": table, "pub": PUBLIC},
         policy=dp.Policy(budget=dp.Budget(epsilon=100, delta=Fraction(1, 2)), tables=declared, **policy),  # type: ignore[arg-type]
     )
@@ -160,7 +160,7 @@ def test_what_could_multiply_a_row_without_end_is_refused(source: str) -> None:
 
 def test_a_unit_that_a_column_names_is_counted_once_in_a_group_whatever_multiplies_its_rows() -> None:
     table = pa.table({"who": [1, 1, 2], "k": ["a", "a", "a"]})
-    session = dp.protect(
+    session = shared.protect(
         {"t": table}, privacy_unit="who", max_rows=3, budget=dp.Budget(epsilon=9, delta=Fraction(1, 2))
     )
     for source in (TWICE, "t, UNNEST([1, 2]) AS u(x)", "t JOIN t AS s ON t.who = s.who"):

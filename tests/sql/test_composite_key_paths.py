@@ -11,7 +11,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests import servers
+from tests import servers, shared
 from tests.sql import paths
 from tests.sql.test_key_paths_engines import data_of, expected, silence
 
@@ -98,14 +98,14 @@ SEEDS = (0, 4, 5, 9)
 def test_duckdb_finds_the_owner_by_both_halves() -> None:
     for seed in SEEDS:
         data = data_of(seed)
-        assert answers(dp.protect(tables_of(data), policy=policy())) == expected(data)
+        assert answers(shared.protect(tables_of(data), policy=policy())) == expected(data)
 
 
 def test_postgres_finds_the_owner_by_both_halves() -> None:
     for seed in SEEDS:
         data = data_of(seed)
         places = servers.load(servers.postgres(), "composite", tables_of(data))
-        with dp.protect(places, policy=policy(), ledger=":memory:") as session:
+        with shared.protect(places, policy=policy(), ledger=":memory:") as session:
             assert answers(session) == expected(data)
 
 
@@ -118,7 +118,7 @@ def test_an_owner_that_is_found_by_one_half_is_caught(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(owners, "source_of", by_one_half)
     assert any(
-        answers(dp.protect(tables_of(data_of(seed)), policy=policy())) != expected(data_of(seed))
+        answers(shared.protect(tables_of(data_of(seed)), policy=policy())) != expected(data_of(seed))
         for seed in SEEDS
     )
 
@@ -151,7 +151,7 @@ LOOKUP = "SELECT kind, COUNT(*) AS n FROM orders WHERE {} GROUP BY kind"
     ],
 )  # fmt: skip
 def test_half_a_key_is_refused_and_the_fix_works(half: str, advice: str, whole: str) -> None:
-    session = dp.protect(tables_of(data_of(5)), policy=policy())
+    session = shared.protect(tables_of(data_of(5)), policy=policy())
     with pytest.raises(QueryRefused) as caught:
         session.preview(half, epsilon=1)
     assert advice in str(caught.value)
@@ -159,7 +159,7 @@ def test_half_a_key_is_refused_and_the_fix_works(half: str, advice: str, whole: 
 
 
 def test_a_whole_key_groups_and_half_of_it_does_not() -> None:
-    session = dp.protect(tables_of(data_of(5)), policy=policy())
+    session = shared.protect(tables_of(data_of(5)), policy=policy())
     grouped = "SELECT AVG(clamp(n, 0, 4)) AS a FROM (SELECT COUNT(*) AS n FROM lines GROUP BY {}) AS o"
     session.preview(grouped.format("z_number, a_letter"), epsilon=1)
     with pytest.raises(QueryRefused, match="The groups of z_number are not public"):

@@ -6,6 +6,7 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import DiscreetError, InvalidParameter, PolicyError, QueryRefused
@@ -21,7 +22,7 @@ LITERALS = [
 
 @pytest.fixture(scope="module")
 def session() -> dp.Session:
-    return dp.protect(TABLE, privacy_unit="row", bounds={"x": (0, 10)}, budget=10)
+    return shared.protect(TABLE, privacy_unit="row", bounds={"x": (0, 10)}, budget=10)
 
 
 @pytest.mark.parametrize("condition", LITERALS, ids=range(len(LITERALS)))
@@ -56,9 +57,9 @@ def test_parameters_are_refused_by_name_and_cost_nothing(
 @pytest.mark.parametrize("end", ["1e20000000", "1e400", "1e-400", 10**400])
 def test_bounds_are_refused_when_the_policy_is_read(end: object) -> None:
     with pytest.raises(PolicyError, match="bounds"):
-        dp.protect(TABLE, privacy_unit="row", bounds={"x": (0, end)}, budget=1)
+        shared.protect(TABLE, privacy_unit="row", bounds={"x": (0, end)}, budget=1)
     with pytest.raises(DiscreetError):
-        dp.protect(TABLE, privacy_unit="row", budget=end if isinstance(end, str) else -1)
+        shared.protect(TABLE, privacy_unit="row", budget=end if isinstance(end, str) else -1)
 
 
 @pytest.mark.parametrize("sql", [
@@ -69,7 +70,7 @@ def test_bounds_are_refused_when_the_policy_is_read(end: object) -> None:
 def test_a_whole_number_beyond_those_of_a_float_is_answered_with_its_interval(sql: str) -> None:
     """Its interval is of floats; that it is none of them must not lose an answer that was charged."""
     table = pa.table({"g": [1, 2, 3] * 50, "x": [2**54 + 1] * 150})
-    with dp.protect(
+    with shared.protect(
         {"t": table},
         privacy_unit="row",
         budget=1,

@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -88,7 +88,7 @@ LOOSE = {
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[dp.Session]:
-    with dp.protect(TABLES, policy=dp.Policy(budget=1000, tables=POLICY)) as opened:  # type: ignore[arg-type]
+    with shared.protect(TABLES, policy=dp.Policy(budget=1000, tables=POLICY)) as opened:  # type: ignore[arg-type]
         yield opened
 
 
@@ -114,7 +114,7 @@ def truth(plain: duckdb.DuckDBPyConnection, sql: str) -> int:
 
 
 # A deep run: all.
-@pytest.mark.parametrize("source", few(FOLLOWS, 12))
+@pytest.mark.parametrize("source", few(FOLLOWS, 8))
 def test_the_cap_follows(source: str, session: dp.Session, plain: duckdb.DuckDBPyConnection) -> None:
     sql = f"SELECT COUNT(*) AS n FROM {source}"
     release = release_of(session, sql)
@@ -167,7 +167,7 @@ def test_where_each_row_is_one_unit_it_counts_as_often_as_it_is_repeated() -> No
     declared: Any = {"budget": 10, "tables": {"v": rows, "pub": {"public": True}}}
     sources = {"v JOIN pub ON v.k = pub.k": 2, "v JOIN pub ON v.x >= pub.lo": 4, "v CROSS JOIN pub": 4}
     one = pa.table({"u": [1], "k": [1], "x": [8]})
-    with dp.protect({**TABLES, "v": one}, policy=dp.Policy(**declared)) as opened:
+    with shared.protect({**TABLES, "v": one}, policy=dp.Policy(**declared)) as opened:
         for source, times in sources.items():
             sql = f"SELECT COUNT(*) AS n FROM {source}"
             release = release_of(opened, sql)
@@ -178,7 +178,7 @@ def test_where_each_row_is_one_unit_it_counts_as_often_as_it_is_repeated() -> No
 def test_caps_that_no_noise_could_cover_are_not_raised() -> None:
     tables = {"v": {**BOUNDED, "max_rows": 10**9}, "pub": {"public": True}}
     declared: Any = {"budget": 9, "tables": tables}
-    with dp.protect({"v": TABLES["v"], "pub": TABLES["pub"]}, policy=dp.Policy(**declared)) as opened:
+    with shared.protect({"v": TABLES["v"], "pub": TABLES["pub"]}, policy=dp.Policy(**declared)) as opened:
         answer = opened.sql("SELECT COUNT(*) AS n FROM v JOIN v AS o ON v.u = o.u", epsilon=1)
         assert "1,000,000,000 are kept" in answer.warnings[0]
 
@@ -199,7 +199,7 @@ def test_rows_that_are_cut_in_silence_are_caught(
     for module in (warnings, misleading):
         monkeypatch.setattr(module, "cut_joins", lambda _: ())
     with (
-        dp.protect(TABLES, policy=dp.Policy(budget=1000, tables=POLICY)) as unasked,  # type: ignore[arg-type]
+        shared.protect(TABLES, policy=dp.Policy(budget=1000, tables=POLICY)) as unasked,  # type: ignore[arg-type]
         pytest.raises(ValueError, match="unpack"),
     ):
         test_a_warning_says_where_it_does_not(next(iter(LOOSE)), unasked, plain)

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
-from tests import inside, people
+from tests import inside, people, shared
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -30,7 +30,7 @@ def session() -> dp.Session:
         "ages": {"public": True},
         "few": {"public": True},
     }
-    return dp.protect({**ALL, "few": FEW}, policy=dp.Policy(**{**people.DECLARED, "tables": tables}))
+    return shared.protect({**ALL, "few": FEW}, policy=dp.Policy(**{**people.DECLARED, "tables": tables}))
 
 
 @pytest.fixture(scope="module")

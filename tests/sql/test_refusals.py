@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -38,7 +39,7 @@ def session() -> Iterator[Session]:
         },
     }
     policy = dp.Policy(**declared)
-    with dp.protect({"visits": VISITS, "tests": TESTS, "counties": COUNTIES}, policy=policy) as opened:
+    with shared.protect({"visits": VISITS, "tests": TESTS, "counties": COUNTIES}, policy=policy) as opened:
         yield opened
 
 
@@ -336,7 +337,7 @@ def test_a_missing_comma_and_a_missing_quote_are_thought_of(session: Session) ->
 
 
 def test_dates_are_pointed_at() -> None:
-    session = dp.protect(pa.table({"d": [dt.date(2024, 5, 1)]}), privacy_unit="row", budget=1,
+    session = shared.protect(pa.table({"d": [dt.date(2024, 5, 1)]}), privacy_unit="row", budget=1,
                          bounds={"d": (dt.date(2024, 1, 1), dt.date(2024, 12, 31))})  # fmt: skip
     with pytest.raises(QueryRefused, match="STDDEV takes a number, not a date") as caught:
         session.sql("SELECT STDDEV(d) AS m FROM data", epsilon=1)

@@ -35,8 +35,8 @@ from discreet.sql.measures import measure as measures
 from discreet.sql.plan import alternatives
 from discreet.sql.plan.plan import PlannedRelease
 
-EXAMPLES = examples(32, 5600)
-"""Tables with questions, others in each run; each has 18 neighbours: 576 pairs, and over 100,000 in a deep run."""
+EXAMPLES = examples(20, 5600)
+"""Tables with questions, others in each run; each has 18 neighbours: 360 pairs, and over 100,000 in a deep run."""
 SHARDS = 4
 RELAXED = settings(
     deadline=None,
@@ -204,7 +204,7 @@ def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_many_rows_of_a_unit_are_bounded_by_sorting_as_well() -> None:
-    @settings(RELAXED, max_examples=max(8, EXAMPLES // 10))
+    @settings(RELAXED, max_examples=max(4, EXAMPLES // 10))
     @given(case=harness.cases())
     def check(case: harness.Case) -> None:
         case = replace(case, many=0)

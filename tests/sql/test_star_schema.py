@@ -8,6 +8,7 @@ from unittest import mock
 
 import duckdb
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -73,7 +74,7 @@ QUESTIONS = [
 
 @pytest.mark.parametrize("sql", QUESTIONS)
 def test_answers_are_those_of_plain_sql(sql: str, plain: duckdb.DuckDBPyConnection) -> None:
-    session = dp.protect(plain, policy=Policy(budget=dp.Budget(epsilon=10**6), tables=TABLES))
+    session = shared.protect(plain, policy=Policy(budget=dp.Budget(epsilon=10**6), tables=TABLES))
     with mock.patch.object(LaplaceVector, "release", lambda self, exact: exact):
         found = session.sql(sql, epsilon=1000, max_rows=400).to_arrow()
     clamped = sql.replace("clamp(s, 0, 900)", "least(s, 900)").replace("clamp(m, 0, 900)", "least(m, 900)")
@@ -89,7 +90,7 @@ def test_answers_are_those_of_plain_sql(sql: str, plain: duckdb.DuckDBPyConnecti
 
 
 def test_facts_of_different_keys_do_not_meet(plain: duckdb.DuckDBPyConnection) -> None:
-    session = dp.protect(plain, policy=Policy(budget=dp.Budget(epsilon=1), tables=TABLES))
+    session = shared.protect(plain, policy=Policy(budget=dp.Budget(epsilon=1), tables=TABLES))
     with pytest.raises(QueryRefused, match="on the privacy unit") as caught:
         session.sql(
             "SELECT COUNT(*) AS n FROM returns JOIN visits ON returns.sale = visits.customer", epsilon=1

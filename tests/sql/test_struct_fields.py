@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
@@ -34,7 +34,7 @@ DECLARED: dict[str, Any] = {
 
 def session(columns: dict[str, Any] | None = None) -> dp.Session:
     tables = {"t": {"privacy_unit": "who.id", "max_rows": 2, "columns": {**DECLARED, **(columns or {})}}}
-    return dp.protect({"t": TABLE}, policy=dp.Policy(budget=1000, tables=tables))  # type: ignore[arg-type]
+    return shared.protect({"t": TABLE}, policy=dp.Policy(budget=1000, tables=tables))  # type: ignore[arg-type]
 
 
 def integers(asked: dp.Session, sql: str) -> list[int]:
@@ -119,7 +119,7 @@ def test_public_tables_keep_their_structs() -> None:
     tables = {"t": {"privacy_unit": "who.id", "max_rows": 2}, "p": {"public": True}}
     policy = dp.Policy(budget=1000, tables=tables)  # type: ignore[arg-type]
     public = pa.table({"k": [1], "s": [{"a": 5}]})
-    with dp.protect({"t": TABLE, "p": public}, policy=policy) as asked:
+    with shared.protect({"t": TABLE, "p": public}, policy=policy) as asked:
         found = asked.sql("SELECT s.a + 1 AS a, k FROM p", epsilon=1)
         assert found.values.to_pylist() == [{"a": 6, "k": 1}]
         assert asked.sql("SELECT * FROM p", epsilon=1).values.column_names == ["k", "s"]

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests import shared
 from tests.depth import DEEP, examples, few
 from tests.sql import harness
 from tests.sql.extremes import BOUNDS, WORST, array, broken, evaluate, scanned
@@ -84,7 +85,7 @@ def test_variadic_functions(kind: Type) -> None:
     for name in fn.VARIADIC:
         for count in (1, 2, 3):
             for at, args in enumerate(itertools.product(pool, repeat=count)):
-                if count == 3 and at % 17 and not DEEP:
+                if count == 3 and at % 51 and not DEEP:
                     continue  # two arguments meet in every way; a deep run: three do, too
                 if any(not isinstance(a, Literal) or a.value is not None for a in args):
                     assert broken(fn.variadic(name, list(args))) == [], (name, args)
@@ -162,7 +163,7 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> Expression:
 
 
 @settings(
-    deadline=None, max_examples=examples(80, 1000), database=None, suppress_health_check=list(HealthCheck)
+    deadline=None, max_examples=examples(40, 1000), database=None, suppress_health_check=list(HealthCheck)
 )
 @given(expression=expressions())
 def test_compositions_are_total(expression: Expression) -> None:
@@ -245,8 +246,8 @@ def differences(questions: Sequence[str]) -> list[str]:
     """The questions that one unit with the worst values makes answer otherwise."""
     versions = tables()
     with (
-        dp.protect({"t": versions["plain"]}, **POLICY) as plain,
-        dp.protect({"t": versions["worst"]}, **POLICY) as worst,
+        shared.protect({"t": versions["plain"]}, **POLICY) as plain,
+        shared.protect({"t": versions["worst"]}, **POLICY) as worst,
     ):
         return [
             f"{sql}: {one} / {two}"
@@ -257,12 +258,12 @@ def differences(questions: Sequence[str]) -> list[str]:
 
 def test_the_worst_values_change_neither_shape_nor_cost_nor_message() -> None:
     # A deep run asks all; each run what is asked of no other table of tests, and of the harness's questions a spread.
-    assert differences(QUESTIONS if DEEP else QUESTIONS[::12] + EXTRA) == []
+    assert differences(QUESTIONS if DEEP else QUESTIONS[::24] + EXTRA) == []
 
 
 def test_the_questions_are_answered_at_their_price() -> None:
-    with dp.protect({"t": tables()["worst"]}, **POLICY) as session:
-        outcomes = [outcome(session, sql) for sql in few(QUESTIONS, 16)]  # a deep run: all
+    with shared.protect({"t": tables()["worst"]}, **POLICY) as session:
+        outcomes = [outcome(session, sql) for sql in few(QUESTIONS, 9)]  # a deep run: all
         costs = [one["cost"][0] for one in outcomes if "error" not in one]
         assert len(costs) > len(outcomes) * 3 / 4
         assert set(costs) == {1}

@@ -63,7 +63,8 @@ def engines(kind: str, seed: int) -> tuple[list[DuckDBEngine], list[units.Counts
         connection = duckdb.connect(config={"threads": "1"})
         for name, content in (("t", rows), ("s", second)):
             connection.execute(f"CREATE TABLE {name} (id {kind}, v INTEGER)")
-            connection.executemany(f"INSERT INTO {name} VALUES (CAST(? AS {kind}), ?)", content)
+            listed = ", ".join([f"(CAST(? AS {kind}), ?)"] * len(content))
+            connection.execute(f"INSERT INTO {name} VALUES {listed}", [one for row in content for one in row])
         made.append(DuckDBEngine.open_all([(None, connection, {})]))
     return made, [counts for _, counts in versions], people
 

@@ -6,10 +6,9 @@ from typing import Any
 from unittest import mock
 
 import pytest
-from tests import servers
+from tests import servers, shared
 from tests.sql import units
 
-import discreet as dp
 from discreet.engines.postgres import PostgresEngine
 from discreet.errors import PolicyError, QueryRefused, SourceError
 from discreet.sql.algebra import catalog
@@ -90,7 +89,7 @@ def execute(url: str, sql: str) -> None:
 
 
 def protect(source: Any, **given: Any) -> Any:
-    return dp.protect(source, **{"max_rows": 1, "budget": 100, "ledger": ":memory:", **given})
+    return shared.protect(source, **{"max_rows": 1, "budget": 100, "ledger": ":memory:", **given})
 
 
 def test_a_collation_under_which_texts_are_equal_names_no_units(url: str) -> None:

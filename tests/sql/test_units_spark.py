@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tests import servers
+from tests import servers, shared
 from tests.sql import units
 
-import discreet as dp
 from discreet.engines.spark import SparkEngine
 from discreet.errors import PolicyError, QueryRefused, SourceError
 
@@ -69,7 +68,7 @@ def test_a_unit_that_is_read_as_queries_see_it_is_found(session: Any) -> None:
 
 
 def protect(source: Any, **given: Any) -> Any:
-    return dp.protect(source, **{"max_rows": 1, "budget": 1, **given})
+    return shared.protect(source, **{"max_rows": 1, "budget": 1, **given})
 
 
 @pytest.mark.parametrize("collation", ["UTF8_LCASE", "UNICODE_CI_AI", "UTF8_BINARY_RTRIM"])

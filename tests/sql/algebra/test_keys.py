@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.sql.algebra import keys as ks
@@ -30,7 +30,7 @@ def opened() -> dp.Session:
         "d": {"bounds": (dt.date(2024, 2, 28), dt.date(2024, 3, 1))},
     }
     tables = {"t": {"privacy_unit": "row", "columns": columns}, "towns": {"public": True}}
-    return dp.protect({"t": DATA, "towns": TOWNS}, policy=dp.Policy(budget=1, tables=tables))  # type: ignore[arg-type]
+    return shared.protect({"t": DATA, "towns": TOWNS}, policy=dp.Policy(budget=1, tables=tables))  # type: ignore[arg-type]
 
 
 def groups(session: dp.Session, sql: str) -> list[object]:
@@ -69,7 +69,7 @@ def test_null_is_a_group_of_a_boolean_unless_the_policy_lists_its_keys(
     keys: dict[str, list[bool]], expected: list[object]
 ) -> None:
     table = pa.table({"id": [1, 2], "b": [True, None]})
-    with dp.protect(
+    with shared.protect(
         table, table="t", privacy_unit="id", max_rows=1, keys=keys, budget=1, ledger=":memory:"
     ) as one:
         assert one.sql("SELECT b, COUNT(*) AS n FROM t GROUP BY b", epsilon=1).to_dict()["b"] == expected

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.consenting import CLASS, SHARES, VISITS, declared, protected, release_of
 from tests.inside import catalog_of, engine_of
 
@@ -93,9 +94,8 @@ def test_which_classes_a_condition_leaves(where: str, possible: tuple[bool, ...]
 
 
 def test_a_catalogue_without_classes_has_none() -> None:
-    import discreet as dp
 
-    session = dp.protect(VISITS, table="visits", privacy_unit="id", max_rows=1, budget=1)
+    session = shared.protect(VISITS, table="visits", privacy_unit="id", max_rows=1, budget=1)
     assert Classes.of(catalog_of(session)) is None
     found = Classes.of(catalog_of(protected()))
     assert found is not None

@@ -56,8 +56,8 @@ SPARK = {
 
 @cache
 def packed(part: str, dialect: str) -> tuple[Any, ...]:
-    """What Spark and ClickHouse are asked: each function by one expression, and those that they spell in their own way
-    by one of each line; a deep run asks every expression.
+    """What other engines are asked: PostgreSQL each line by one expression, the others each function by one, and those
+    that they spell in their own way by one of each line; a deep run asks every expression.
 
     They stand together in as few questions as there can be: the least takes Spark a third of a second.
     """
@@ -69,7 +69,7 @@ def packed(part: str, dialect: str) -> tuple[Any, ...]:
 
 def one_each(names: Sequence[str], dialect: str) -> set[str]:
     """One expression of each function, and of each of its lines where the dialect has a spelling of its own."""
-    own = named(dialect).functions
+    own = fn.TABLE if dialect == "postgres" else named(dialect).functions
     of = {}
     for name in reversed(names):
         line, function = name.partition(":")[0], name.partition(",")[0]
@@ -132,9 +132,11 @@ def few_of(texts: Sequence[str], every: int) -> set[str]:
 
 
 def for_postgresql(part: str) -> list[Any]:
-    """The cases that PostgreSQL is asked: every function, and of the questions one of four by one of the two policies
-    that differ; a deep run: each by each policy.
+    """The cases that PostgreSQL is asked: every line of the functions, and of the questions one of four by one of the
+    two policies that differ; a deep run: each by each policy.
     """
+    if part == "functions":
+        return list(packed(part, "postgres"))
     by_unit, by_row = "questions by u, 3", "questions by row, None"
     answered = {case.names[0] for case in cases(by_row)}
     alone = [
@@ -147,7 +149,7 @@ def for_postgresql(part: str) -> list[Any]:
         by_row: lambda text: text in usual - units,
         "questions by u, 100": lambda text: text in usual,
     }
-    return [case for case in cases(part) if DEEP or part == "functions" or kept[part](case.names[0])]
+    return [case for case in cases(part) if DEEP or kept[part](case.names[0])]
 
 
 @pytest.mark.parametrize("part", conformance.parts())
@@ -176,6 +178,8 @@ def test_the_tests_of_spark_and_clickhouse_ask_every_function() -> None:
         case for at in range(many) for case in packed("functions", "spark")[at * every :: many * every]
     ]
     names = {name for case in cases("functions") for name in case.names}
+    lines = {name.partition(":")[0] for case in for_postgresql("functions") for name in case.names}
+    assert lines == {name.partition(":")[0] for name in names}
     for dialect, cased in (("spark", spark_asks), ("clickhouse", packed("functions", "clickhouse"))):
         asked = {name for case in cased for name in case.names}
         assert {name.partition(",")[0] for name in asked} >= set(fn.TABLE)

@@ -8,9 +8,8 @@ from fractions import Fraction
 import duckdb
 import numpy as np
 import pyarrow as pa
-from tests import inside
+from tests import inside, shared
 
-import discreet as dp
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.dialects.packed_rows import BITS, HASH_BITS, fits, pack, unpack
@@ -97,7 +96,7 @@ def test_no_value_is_favoured() -> None:
 def test_the_question_that_is_asked_most_is_packed() -> None:
     table = pa.table({"who": [1, 1, 2], "g": [0, 1, 1], "x": [1.0, None, 3.0]})
     bounds = {"x": (0, 9), "g": (0, 3)}
-    with dp.protect(table, privacy_unit="who", max_rows=2, bounds=bounds, budget=1) as session:
+    with shared.protect(table, privacy_unit="who", max_rows=2, bounds=bounds, budget=1) as session:
         planned = plan(
             "SELECT g, COUNT(*) AS n, AVG(x) AS x FROM data GROUP BY g",
             inside.catalog_of(session),

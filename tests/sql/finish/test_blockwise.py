@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -48,7 +48,7 @@ QUESTIONS = [
 
 
 def protect(table: pa.Table = TABLE, **more: Any) -> dp.Session:
-    return dp.protect(table, privacy_unit="u", max_rows=3, bounds={"g": (0, 4999), "x": (0, 9)},
+    return shared.protect(table, privacy_unit="u", max_rows=3, bounds={"g": (0, 4999), "x": (0, 9)},
                       keys={"t": ["Eve", "Bob", "Zoe"]}, budget=1000, **more)  # fmt: skip
 
 
@@ -67,7 +67,7 @@ def measured(release: PlannedRelease, part: int, block: Any) -> Any:
 
 
 # A deep run: each with each.
-@pytest.mark.parametrize(("query", "numbers"), few(itertools.product(QUESTIONS, [200, 7000, 10**6]), 8))
+@pytest.mark.parametrize(("query", "numbers"), few(itertools.product(QUESTIONS, [200, 7000, 10**6]), 5))
 def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", numbers)
     session = protect()
@@ -82,7 +82,7 @@ def test_blocks_are_what_is_there_at_once(query: str, numbers: int, monkeypatch:
 
 
 # A deep run: each with each.
-@pytest.mark.parametrize(("query", "rows"), few(itertools.product(QUESTIONS, [0, 1]), 5))
+@pytest.mark.parametrize(("query", "rows"), few(itertools.product(QUESTIONS, [0, 1]), 3))
 def test_the_data_decides_no_shape(query: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(streamed, "NUMBERS", 1000)
     full, few = protect(), protect(TABLE.slice(0, rows))
@@ -209,7 +209,7 @@ def test_an_iterator_that_is_left_lets_the_engine_go() -> None:
 
 
 def test_answers_that_stream_are_too_large_for_draws() -> None:
-    session = dp.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
+    session = shared.protect(TABLE, privacy_unit="u", max_rows=3, bounds={"g": (0, 65_536)}, budget=1)
     plan = inside.plan_of(session, QUESTIONS[0], Fraction(1))
     assert many_groups.streams(plan)
     assert draws_for(plan.releases) < FEWEST

@@ -13,7 +13,7 @@ from itertools import pairwise
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -41,7 +41,7 @@ UNNAMED = {
 @pytest.fixture(scope="module")
 def session() -> Iterator[dp.Session]:
     """100 groups of 20 times 5."""
-    with dp.protect(
+    with shared.protect(
         pa.table({"h": [1], "a": [1], "x": [1]}),
         privacy_unit="row",
         budget=1,
@@ -166,7 +166,7 @@ def test_a_higher_confidence_has_a_wider_interval(session: dp.Session, sql: str)
 @pytest.mark.parametrize("rest", ["", " ORDER BY s DESC LIMIT 2"])
 def test_a_sum_beyond_64_bits_lies_in_its_interval(rest: str) -> None:
     people = pa.table({"x": [2**61 + 1] * 150, "k": ["a", "b", "c"] * 50})
-    with dp.protect(
+    with shared.protect(
         people, privacy_unit="row", bounds={"x": (0, 2**62)}, keys={"k": ["a", "b", "c"]}, budget=9
     ) as session:
         answer = session.sql(f"SELECT k, SUM(x) AS s FROM data GROUP BY k{rest}", 1).to_dict()

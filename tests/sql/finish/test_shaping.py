@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import InvalidParameter
@@ -25,7 +26,7 @@ ALONE = "SELECT day, COUNT(*) AS n, SUM(pay) AS s FROM data GROUP BY day"
 @pytest.fixture(scope="module")
 def session() -> dp.Session:
     bounds = {"day": (0, DAYS - 1), "sex": (0, 1), "pay": (0, 9)}
-    return dp.protect(ROWS, privacy_unit="row", bounds=bounds, budget=1000)
+    return shared.protect(ROWS, privacy_unit="row", bounds=bounds, budget=1000)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -105,7 +106,7 @@ def test_a_table_by_itself_is_raised_to_zero(session: dp.Session) -> None:
 
 
 def test_a_sum_that_may_be_negative_is_left() -> None:
-    session = dp.protect(pa.table({"x": [1.0]}), privacy_unit="row", bounds={"x": (-5, 5)}, budget=900)
+    session = shared.protect(pa.table({"x": [1.0]}), privacy_unit="row", bounds={"x": (-5, 5)}, budget=900)
     found = [
         session.sql("SELECT SUM(x) AS s FROM data", epsilon=f"0.0{k}", nonnegative=True)["s"]
         for k in range(100, 140)

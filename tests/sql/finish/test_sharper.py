@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import plan_of
 
 import discreet as dp
@@ -26,7 +27,7 @@ RANK = f"SELECT h, RANK() OVER (ORDER BY n DESC) AS v FROM {N}"
 @pytest.fixture(scope="module")
 def session() -> Iterator[dp.Session]:
     visits = pa.table({"u": [1], "age": [31], "h": [1]})
-    with dp.protect(
+    with shared.protect(
         visits,
         table="visits",
         privacy_unit="u",

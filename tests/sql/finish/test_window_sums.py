@@ -8,6 +8,7 @@ from typing import Any
 import duckdb
 import numpy as np
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.planning.ranges.factors import Factors
@@ -30,7 +31,7 @@ def session(tmp_path: Path) -> dp.Session:
     with duckdb.connect(str(place)) as base:
         base.execute("CREATE TABLE data (day INTEGER NOT NULL, sex BOOLEAN NOT NULL)")
         base.execute(f"INSERT INTO data SELECT i * 7 % {DAYS}, i % 3 = 0 FROM range(3000) t(i)")
-    return dp.protect(str(place), privacy_unit="row", bounds={"day": (0, DAYS - 1)}, budget=10**9)
+    return shared.protect(str(place), privacy_unit="row", bounds={"day": (0, DAYS - 1)}, budget=10**9)
 
 
 def test_sums_of_days_follow_for_nothing_and_are_right(session: dp.Session) -> None:

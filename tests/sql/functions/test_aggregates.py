@@ -11,8 +11,8 @@ import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 
-import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.mechanisms.ranks.quantiles_with_ends import WIDTH
 from discreet.session import Session
@@ -48,7 +48,9 @@ def even(share: float = 0.0) -> pa.Table:
 
 def opened(share: float = 0.0) -> Session:
     bounds = {"x": (0, W), "y": (-10, -10 + V)}
-    return dp.protect({"t": even(share)}, privacy_unit="patient_id", max_rows=1, bounds=bounds, budget=10**6)
+    return shared.protect(
+        {"t": even(share)}, privacy_unit="patient_id", max_rows=1, bounds=bounds, budget=10**6
+    )
 
 
 @pytest.fixture(scope="module")

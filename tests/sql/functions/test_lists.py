@@ -15,7 +15,7 @@ from unittest import mock
 import duckdb
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.engines.capabilities import NESTED
@@ -62,7 +62,7 @@ def session(texts: Sequence[str | None], kind: str = "VARCHAR") -> dp.Session:
     )
     columns = {"k": {"bounds": [0, max(1, len(texts) - 1)]}}
     tables = {"t": {"privacy_unit": "id", "max_rows": 1, "columns": columns}}
-    return dp.protect(connection, policy=dp.Policy(budget=1000, tables=tables))  # type: ignore[arg-type]
+    return shared.protect(connection, policy=dp.Policy(budget=1000, tables=tables))  # type: ignore[arg-type]
 
 
 def integers(asked: dp.Session, sql: str) -> list[int]:
@@ -144,7 +144,7 @@ def test_what_is_refused_names_a_way_that_works(item: str) -> None:
 def test_a_broken_text_in_a_file_costs_what_a_sound_one_does(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
     duckdb.connect().execute(f"COPY (SELECT 1 AS id, '{{bad' AS payload) TO '{path}'")
-    with dp.protect(str(path), privacy_unit="id", max_rows=1, budget=1) as asked:
+    with shared.protect(str(path), privacy_unit="id", max_rows=1, budget=1) as asked:
         asked.sql("SELECT COUNT(payload ->> 'a') AS n FROM t", epsilon=0.5)
         assert asked.budget.spent == Fraction(1, 2)
 

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.sql.inspect import compared
@@ -19,7 +19,9 @@ ABOVE = "SELECT COUNT(*) AS n FROM data WHERE x > {}"
 @pytest.fixture(scope="module")
 def session() -> dp.Session:
     data = pa.table({"x": np.arange(500) % 97, "k": ["a", "b"] * 250})
-    return dp.protect(data, privacy_unit="row", bounds={"x": (0, 100)}, keys={"k": ["a", "b"]}, budget=1000)
+    return shared.protect(
+        data, privacy_unit="row", bounds={"x": (0, 100)}, keys={"k": ["a", "b"]}, budget=1000
+    )
 
 
 def said(session: dp.Session, sql: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
-from tests.depth import few
+from tests import shared
+from tests.depth import DEEP, few
 
 import discreet as dp
 
@@ -14,7 +15,7 @@ CELLS = "(SELECT store, heat, COUNT(*) AS n, SUM(pay) AS pay FROM data GROUP BY 
 
 @pytest.fixture(scope="module")
 def session() -> dp.Session:
-    return dp.protect(
+    return shared.protect(
         TABLE, privacy_unit="who", max_rows=2, budget=100,
         bounds={"store": (1, 20), "heat": (-10, 40), "pay": (0, 10)},
     )  # fmt: skip
@@ -40,7 +41,8 @@ def test_it_is_said_of_how_many_groups(session: dp.Session, sql: str, words: str
     found = [one for one in session.preview(sql, 1).warnings if words in one]
     assert len(found) == 1
     assert "1,020 groups" in found[0]
-    assert [one for one in session.sql(sql, 1).warnings if words in one] == found
+    if DEEP or "OVER" not in sql:  # whose intervals take seconds
+        assert [one for one in session.sql(sql, 1).warnings if words in one] == found
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,8 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from sqlglot import exp
-from tests import inside
+from tests import inside, shared
 
-import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.rational import show
 from discreet.session import Session
@@ -45,7 +44,7 @@ def _session(source: object = None, **changed: object) -> Session:
         "table": "visits", "privacy_unit": "patient", "max_rows": 3, "budget": 2, "public": ["counties"],
         "bounds": {"age": (0, 99), "cost": (0, 500)}, "keys": {"county": "counties.county"}, **changed,
     }  # fmt: skip
-    return dp.protect(source or {"visits": VISITS, "counties": COUNTIES}, **given)
+    return shared.protect(source or {"visits": VISITS, "counties": COUNTIES}, **given)
 
 
 def _found(tree: Any, kind: str) -> list[dict[str, Any]]:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pyarrow as pa
-
-import discreet as dp
+from tests import shared
 
 
 def test_the_mechanism_and_its_shares_are_said() -> None:
     table = pa.table({"x": [1.0, 2.0], "who": [1, 2]})
-    with dp.protect(table, privacy_unit="who", max_rows=3, bounds={"x": (0, 99)}, budget=1) as session:
+    with shared.protect(table, privacy_unit="who", max_rows=3, bounds={"x": (0, 99)}, budget=1) as session:
         text = " ".join(
             str(session.explain("SELECT MEDIAN(x) AS m FROM data", epsilon=1)).replace("│", "").split()
         )

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -47,7 +47,7 @@ def opened(rows: int) -> Session:
         }
     )
     declared: dict[str, Any] = {"budget": 1, "tables": TABLES}
-    return dp.protect({"visits": visits, "counties": COUNTIES}, policy=dp.Policy(**declared))
+    return shared.protect({"visits": visits, "counties": COUNTIES}, policy=dp.Policy(**declared))
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def differing() -> list[str]:
 
 
 # A deep run: all.
-@pytest.mark.parametrize("question", few(LOOKS, 8))
+@pytest.mark.parametrize("question", few(LOOKS, 5))
 def test_it_is_answered_for_nothing_and_touches_no_data(
     session: Session, question: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -163,6 +163,6 @@ def test_private_rows_may_be_joined_with_it(session: Session) -> None:
 
 
 def test_a_table_of_that_name_comes_first() -> None:
-    with dp.protect({"information_schema.tables": pa.table({"x": [1]})}, table="information_schema.tables",
+    with shared.protect({"information_schema.tables": pa.table({"x": [1]})}, table="information_schema.tables",
                     privacy_unit="row", budget=1, bounds={"x": (0, 1)}) as own:  # fmt: skip
         assert own.preview('SELECT COUNT(*) AS n FROM "information_schema.tables"', 1).epsilon == 1

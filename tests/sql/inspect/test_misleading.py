@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.release import shown
@@ -26,7 +26,7 @@ TOP = "SELECT code, COUNT(*) AS n FROM data GROUP BY code ORDER BY n DESC LIMIT 
 
 @pytest.fixture
 def session() -> dp.Session:
-    return dp.protect(
+    return shared.protect(
         ROWS, privacy_unit="who", max_rows=2, budget=dp.Budget(epsilon=10_000, delta=1e-6),
         bounds={"year": (2010, 2019), "age": (0, 120), "code": (10_000, 10_499)}, keys={"city": ["Bath", "Ely"]},
     )  # fmt: skip
@@ -75,7 +75,7 @@ def test_nulls_that_are_dropped_are_named(session: dp.Session) -> None:
     notes = session.sql("SELECT year, COUNT(*) AS n FROM data GROUP BY year", 1).notes
     assert "rows whose privacy unit is NULL, which are dropped" in notes
     assert "rows whose group is NULL or not among the public keys, which are dropped" in notes
-    found = dp.protect(ROWS.select(["code"]), privacy_unit="row", budget=dp.Budget(epsilon=9, delta=1e-6))
+    found = shared.protect(ROWS.select(["code"]), privacy_unit="row", budget=dp.Budget(epsilon=9, delta=1e-6))
     notes = found.sql("SELECT code, COUNT(*) AS n FROM data GROUP BY code", 1, delta=1e-7).notes
     assert "rows whose group is NULL, which are dropped" in notes
     assert not any("unit is NULL" in note for note in notes)

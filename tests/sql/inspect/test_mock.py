@@ -12,9 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
-from tests import inside
+from tests import inside, shared
 
-import discreet as dp
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.engines.sources import open_source
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
@@ -56,7 +55,7 @@ QUESTIONS = [
 
 
 def _session(source: object = None) -> Session:
-    return dp.protect(source or {"people": REAL, "towns": TOWNS}, **POLICY)
+    return shared.protect(source or {"people": REAL, "towns": TOWNS}, **POLICY)
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -92,7 +91,7 @@ def test_no_real_value_is_in_it() -> None:
 def test_nothing_real_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "people.parquet"
     parquet.write_table(REAL, path)
-    session = dp.protect(str(path), **{**POLICY, "public": (), "keys": {"town": ["Here"]}, "table": None})
+    session = shared.protect(str(path), **{**POLICY, "public": (), "keys": {"town": ["Here"]}, "table": None})
     path.unlink()
     with session, session.mock(rows=100) as mock:
         assert len(mock.sql("SELECT town, COUNT(*) AS n FROM people GROUP BY town", epsilon=1)) == 1

@@ -9,9 +9,9 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.depth import few
 
-import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.sql.inspect import preview
 from discreet.sql.intervals.simultaneous import Level
@@ -35,7 +35,7 @@ def ratio(expression: str, bounds: tuple[int, int]) -> float:
     """The half-width that was foretold, over the middle one of eleven answers to the same question."""
     table = pa.table({"x": np.linspace(*bounds, ROWS)})
     query = f"SELECT {expression} AS v FROM data"
-    with dp.protect(table, privacy_unit="row", bounds={"x": bounds}, budget=1000) as session:
+    with shared.protect(table, privacy_unit="row", bounds={"x": bounds}, budget=1000) as session:
         said = session.preview(query, epsilon=1)
         assert "spread over their bounds" in said.assumed
         answers = [session.sql(query, epsilon=1 + Fraction(at, 10**9)) for at in range(11)]
@@ -64,13 +64,13 @@ def test_a_column_that_is_infinite_has_an_unknown_error() -> None:
     query = (
         "WITH x AS (SELECT a, COUNT(*) AS n FROM data GROUP BY a) SELECT a, SUM(1e400) OVER () AS r FROM x"
     )
-    with dp.protect(pa.table({"a": [1]}), privacy_unit="row", bounds={"a": (0, 9)}, budget=1) as session:
+    with shared.protect(pa.table({"a": [1]}), privacy_unit="row", bounds={"a": (0, 9)}, budget=1) as session:
         assert session.preview(query, epsilon=1).errors == {"r": float("inf")}
 
 
 def test_an_error_that_no_epsilon_gives_is_told_with_the_rows_that_were_reckoned_with() -> None:
     data = pa.table({"pay": [1, 2]})
-    with dp.protect(data, privacy_unit="row", bounds={"pay": (0, 200_000)}, budget=1) as session:
+    with shared.protect(data, privacy_unit="row", bounds={"pay": (0, 200_000)}, budget=1) as session:
         for within in ({"m": 20}, {"m": "1e-9"}):
             with pytest.raises(InvalidParameter, match=r"No epsilon gives .* 1,000 rows .*--group-rows"):
                 session.preview("SELECT MEDIAN(pay) AS m FROM data", within=within)
@@ -86,7 +86,9 @@ def test_a_preview_is_worked_out_once_and_tells_the_present_budget(monkeypatch: 
 
     monkeypatch.setattr(preview, "expected_errors", counted)
     query = "SELECT AVG(x) AS v FROM data"
-    with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", bounds={"x": (0, 9)}, budget=1) as session:
+    with shared.protect(
+        pa.table({"x": [1, 2]}), privacy_unit="row", bounds={"x": (0, 9)}, budget=1
+    ) as session:
         first = session.preview(query, epsilon="0.25")
         session.sql("SELECT COUNT(*) AS n FROM data", epsilon="0.5")
         again = session.preview(query, epsilon="0.25")

@@ -6,8 +6,7 @@ import datetime as dt
 
 import pyarrow as pa
 import pytest
-
-import discreet as dp
+from tests import shared
 
 TABLE = pa.table({"who": [1, 2], "age": [30, 40], "pay": [1.0, 2.0], "one": [1, 1], "note": ["x", "1"]})
 
@@ -19,7 +18,7 @@ def warnings(sql: str, epsilon: float = 1, **policy: object) -> tuple[str, ...]:
         "max_rows": 2,
         "bounds": {"age": (0, 120), "pay": (0, 100)},
     }
-    session = dp.protect(TABLE, budget=10, **(given | policy))  # type: ignore[arg-type]
+    session = shared.protect(TABLE, budget=10, **(given | policy))
     return session.preview(sql, epsilon).warnings
 
 
@@ -62,7 +61,7 @@ def test_noise_that_drowns_what_is_asked() -> None:
 
 
 def test_warnings_are_printed_and_are_there_for_machines() -> None:
-    session = dp.protect(TABLE, privacy_unit="row", bounds={"age": (0, 120)}, budget=1)
+    session = shared.protect(TABLE, privacy_unit="row", bounds={"age": (0, 120)}, budget=1)
     seen = session.preview("SELECT COUNT(*) AS n FROM data WHERE age > 200", 1)
     assert "warning: no row passes age > 200" in repr(seen)
     assert seen.to_dict()["warnings"] == list(seen.warnings)
@@ -70,7 +69,7 @@ def test_warnings_are_printed_and_are_there_for_machines() -> None:
 
 def test_nobody_is_in_more_groups_than_there_are() -> None:
     """COUNT(DISTINCT unit) by two groups moves by two for each unit, even if it keeps fifty rows."""
-    session = dp.protect(
+    session = shared.protect(
         TABLE, privacy_unit="who", max_rows=50, keys={"one": [1, 2]}, bounds={"age": (0, 1)}, budget=1
     )
     error = session.preview("SELECT one, COUNT(DISTINCT who) AS n FROM data GROUP BY one", 1).errors["n"]
@@ -82,7 +81,7 @@ def test_groups_of_a_date_without_bounds() -> None:
     table = pa.table({"who": [1], "day": [dt.date(2024, 5, 6)]})
     ask = "SELECT year(day) AS y, COUNT(*) AS n FROM data GROUP BY y"
     for bounds, said in ({}, True), ({"day": (dt.date(2020, 1, 1), dt.date(2024, 12, 31))}, False):
-        with dp.protect(
+        with shared.protect(
             table, privacy_unit="who", max_rows=1, bounds=bounds, budget=1, ledger=":memory:"
         ) as session:
             found = [one for one in session.preview(ask, 1).warnings if "day has no bounds" in one]

@@ -16,10 +16,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import DEEP, few
 
-import discreet as dp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.noise import laplace
 from discreet.sql.intervals import closed_form as intervals
@@ -40,7 +39,7 @@ def released(
         "n": pa.array([None if at % 3 == 0 else at % 7 for at in range(rows)], pa.int64()),
     })  # fmt: skip
     bounds = {"i": (-5, 20), "x": (0, 150), "n": (0, 6)}
-    with dp.protect(table, privacy_unit="row", bounds=bounds, budget=10**6) as session:
+    with shared.protect(table, privacy_unit="row", bounds=bounds, budget=10**6) as session:
         (release,) = inside.plan_of(session, sql, epsilon).releases
         return release, exact_integers(release, inside.engine_of(session), 7)
 
@@ -83,7 +82,7 @@ LINEAR = [
             for place, epsilon in enumerate([Fraction(1, 10), Fraction(2)])
             for confidence in ((0.8, 0.95) if DEEP else (0.8, 0.95)[(at + place) % 2 :][:1])
         ],
-        4,
+        3,
     ),
 )
 def test_closed_forms_cover(rows: int, epsilon: Fraction, confidence: float) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 import sqlglot
 from pyarrow import parquet
+from tests import shared
 
 import discreet as dp
 from discreet.sql.intervals import monotone as monotone_intervals
@@ -40,7 +41,7 @@ def test_what_is_monotone_in_one_aggregate_is_told_from_the_rest() -> None:
 def session() -> dp.Session:
     rng = np.random.default_rng(0)
     data = pa.table({"g": rng.integers(-2, 3, 3000), "x": rng.uniform(0, 10, 3000)})
-    return dp.protect(data, privacy_unit="row", bounds={"g": (-2, 2), "x": (0, 10)}, budget=10**6)
+    return shared.protect(data, privacy_unit="row", bounds={"g": (-2, 2), "x": (0, 10)}, budget=10**6)
 
 
 def test_ends_are_the_values_of_the_expression_at_the_ends(session: dp.Session) -> None:
@@ -64,7 +65,7 @@ def test_ends_are_the_values_of_the_expression_at_the_ends(session: dp.Session) 
 
 def test_many_groups_have_them_too() -> None:
     data = pa.table({"a": np.arange(100) % 7, "b": np.arange(100) % 5})
-    session = dp.protect(data, privacy_unit="row", bounds={"a": (0, 299), "b": (0, 299)}, budget=10)
+    session = shared.protect(data, privacy_unit="row", bounds={"a": (0, 299), "b": (0, 299)}, budget=10)
     release = session.sql("SELECT a, b, COUNT(*) / 100.0 AS share FROM data GROUP BY a, b", epsilon=1)
     assert len(release) == 90_000
     width = np.asarray(release.high["share"]) - np.asarray(release.low["share"])
@@ -82,7 +83,7 @@ def test_an_end_that_cannot_be_taken_may_lie_anywhere() -> None:
 
 def test_a_file_has_the_same_columns_in_every_piece(tmp_path: Path) -> None:
     data = pa.table({"a": np.arange(100) % 7, "b": np.arange(100) % 5})
-    session = dp.protect(data, privacy_unit="row", bounds={"a": (0, 299), "b": (0, 299)}, budget=10)
+    session = shared.protect(data, privacy_unit="row", bounds={"a": (0, 299), "b": (0, 299)}, budget=10)
     for at, order in enumerate(("", " ORDER BY n")):
         sql = f"SELECT a, COUNT(*) AS n, b * COUNT(*) / 3 AS x FROM data GROUP BY a, b{order}"
         written = session.write(sql, 1, tmp_path / f"{at}.parquet")

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sqlglot import parse_one
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -25,7 +25,7 @@ GROUPS, RUNS, CLAIMED = 100, 60, 0.95
 def session() -> dp.Session:
     each = np.linspace(0, 100, 200)
     data = {"g": np.arange(200 * GROUPS) // 200, "x": np.tile(each, GROUPS), "y": np.tile(each[::-1], GROUPS)}
-    return dp.protect(
+    return shared.protect(
         pa.table(data),
         privacy_unit="row",
         budget=1,

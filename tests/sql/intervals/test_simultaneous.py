@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import DEEP
 
 import discreet as dp
@@ -35,7 +35,7 @@ ROWS = pa.table({"code": [1, 2, 3], "age": [31, 47, 62]})
 @pytest.fixture
 def session() -> dp.Session:
     bounds = {"code": (1, GROUPS), "age": (0, 100)}
-    return dp.protect(ROWS, privacy_unit="row", budget=1000, bounds=bounds)
+    return shared.protect(ROWS, privacy_unit="row", budget=1000, bounds=bounds)
 
 
 def covered(session: dp.Session, sql: str, answers: int, together: bool) -> float:
@@ -129,7 +129,7 @@ def test_an_interval_that_draws_cannot_show_is_not_given(session: dp.Session) ->
 
 def test_large_answers_have_them_in_a_file(tmp_path: Path) -> None:
     bounds = {"x": (0, 299), "y": (0, 299)}
-    session = dp.protect(pa.table({"x": [1], "y": [2]}), privacy_unit="row", bounds=bounds, budget=9)
+    session = shared.protect(pa.table({"x": [1], "y": [2]}), privacy_unit="row", bounds=bounds, budget=9)
     sql = "SELECT x, y, COUNT(*) AS n FROM data GROUP BY x, y"
     session.write(sql, 1, tmp_path / "a.parquet")
     session.write(sql, 1, tmp_path / "b.parquet", simultaneous=True)

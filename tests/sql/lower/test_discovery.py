@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
@@ -40,7 +40,7 @@ def protect(budget: object = None, **policy: Any) -> dp.Session:
         "bounds": {"x": (0, 4), "year": (2020, 2021)},
     }
     given |= policy
-    return dp.protect(TABLE, budget=budget or dp.Budget(epsilon=100, delta=1e-6), **given)
+    return shared.protect(TABLE, budget=budget or dp.Budget(epsilon=100, delta=1e-6), **given)
 
 
 def test_large_groups_are_found_and_single_units_are_not() -> None:
@@ -153,7 +153,7 @@ def test_no_group_at_all() -> None:
 
 def test_null_is_no_group() -> None:
     table = pa.table({"who": range(1000), "place": ["a", None] * 500})
-    session = dp.protect(table, privacy_unit="who", max_rows=1, budget=dp.Budget(epsilon=1, delta=1e-6))
+    session = shared.protect(table, privacy_unit="who", max_rows=1, budget=dp.Budget(epsilon=1, delta=1e-6))
     release = session.sql("SELECT place FROM data GROUP BY place", epsilon=1, delta=DELTA)
     assert release.to_dict() == {"place": ["a"]}
 
@@ -172,7 +172,7 @@ def test_neither_preview_nor_explanation_reads_data(tmp_path: Any) -> None:
 
     path = tmp_path / "people.parquet"
     pq.write_table(TABLE, path)
-    session = dp.protect(
+    session = shared.protect(
         path, table="data", privacy_unit="who", max_rows=2, budget=dp.Budget(epsilon=1, delta=1e-6)
     )
     path.unlink()

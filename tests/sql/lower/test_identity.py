@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import DEEP
 
 import discreet as dp
@@ -55,7 +55,7 @@ APART: list[tuple[str, str, dict[str, Any]]] = [
 
 @pytest.fixture
 def session() -> dp.Session:
-    return dp.protect(
+    return shared.protect(
         TABLE, privacy_unit="id", max_rows=3, bounds={"x": (0, 100), "y": (0, 50)}, keys={"k": ["a", "b"]}, budget=100,
     )  # fmt: skip
 
@@ -102,7 +102,7 @@ def test_the_statement_as_identity_is_found(session: dp.Session, monkeypatch: py
 
 def test_found_groups_are_shown_in_another_way(session: dp.Session) -> None:
     table = pa.table({"town": ["x", "y"] * 500, "id": list(range(1000))})
-    found = dp.protect(table, privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=9, delta=1e-6))
+    found = shared.protect(table, privacy_unit="id", max_rows=1, budget=dp.Budget(epsilon=9, delta=1e-6))
     first = found.sql("SELECT town, COUNT(*) AS n FROM data GROUP BY town", 4, delta=1e-9)
     second = found.sql(
         "SELECT upper(town) AS place, COUNT(*) AS n FROM data GROUP BY town ORDER BY n", 4, delta=1e-9

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import silence
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.engines.engine import NO_TABLES
@@ -44,7 +44,7 @@ def opened(**more: Any) -> dp.Session:
         "keys": {"k": list("abcd")},
         "budget": 100,
     }
-    return dp.protect(table(), privacy_unit="id", **{**declared, **more})
+    return shared.protect(table(), privacy_unit="id", **{**declared, **more})
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import shared
 from tests.inside import answer_of, engine_of, exact_of
 from tests.sql.plan.workloads.test_together import BRANCHES, CUBE, ROLLUP, ROWS, plan, protect
 
@@ -149,7 +150,7 @@ def test_one_unit_moves_each_marginal_by_its_sensitivity_at_most() -> None:
                 "bounds": {"age": (0, 15), "pay": (0, 50)},
                 "keys": {"sex": ["f", "m"]},
             }
-            with dp.protect(rows, privacy_unit="id", max_rows=3, budget=1, **declared) as without:
+            with shared.protect(rows, privacy_unit="id", max_rows=3, budget=1, **declared) as without:
                 after = exact_integers(workload.finest, engine_of(without), 7).reshape(*workload.sizes, -1)
             for keys, marginal in workload.marginals:
                 moved = np.abs(summed(before, keys) - summed(after, keys)).sum()

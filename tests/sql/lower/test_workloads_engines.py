@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from tests import inside, servers
+from tests import inside, servers, shared
 
 import discreet as dp
 from discreet.sql.lower.workloads import tables_of
@@ -59,24 +59,24 @@ def integers(session: dp.Session) -> list[Any]:
 @cache
 def usual() -> list[Any]:
     """Those on DuckDB."""
-    return integers(dp.protect({"stays": DATA}, policy=POLICY))
+    return integers(shared.protect({"stays": DATA}, policy=POLICY))
 
 
 def test_duckdb_has_the_running_totals_of_the_rows() -> None:
-    found = dp.protect({"stays": DATA}, policy=POLICY).sql(RUNNING, epsilon=10**5).to_pandas()
+    found = shared.protect({"stays": DATA}, policy=POLICY).sql(RUNNING, epsilon=10**5).to_pandas()
     rows = DATA.to_pandas().dropna(subset=["day"])
     assert np.isclose(found[found["k"] == "a"]["n"].max(), (rows["k"] == "a").sum(), atol=0.5)
 
 
 def test_postgres_has_the_same_running_totals_and_ranges() -> None:
     places = servers.load(servers.postgres(), "running", {"stays": DATA})
-    with dp.protect(places, policy=POLICY, ledger=":memory:") as session:
+    with shared.protect(places, policy=POLICY, ledger=":memory:") as session:
         assert integers(session) == usual()
 
 
 def test_clickhouse_has_the_same_running_totals_and_ranges() -> None:
     with servers.within_clickhouse("running", {"stays": DATA}) as database:
-        assert integers(dp.protect(database, policy=POLICY, ledger=":memory:")) == usual()
+        assert integers(shared.protect(database, policy=POLICY, ledger=":memory:")) == usual()
 
 
 def test_spark_has_the_same_running_totals_and_ranges() -> None:
@@ -84,4 +84,4 @@ def test_spark_has_the_same_running_totals_and_ranges() -> None:
         warnings.simplefilter("ignore")
         # In two partitions, whose counts and sums Spark puts together; in most tests it has one.
         frame = servers.spark().createDataFrame(DATA.to_pandas()).repartition(2)
-        assert integers(dp.protect({"stays": frame}, policy=POLICY)) == usual()
+        assert integers(shared.protect({"stays": frame}, policy=POLICY)) == usual()

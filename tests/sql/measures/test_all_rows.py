@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.engines.schema import Type
@@ -29,7 +29,7 @@ MEAN = "SELECT AVG(coalesce(years, 1)) AS mean FROM people"
 def _session(rows: pa.Table = ROWS, **changed: object) -> dp.Session:
     given: dict[str, Any] = {"table": "people", "privacy_unit": "row", "budget": 100, "bounds": {"years": (1, 16)},
              "neighbours": "replace_one", **changed}  # fmt: skip
-    return dp.protect(rows, **given)
+    return shared.protect(rows, **given)
 
 
 def _bernstein(t: int, r: int, degree: int) -> list[int]:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests import inside
+from tests import inside, shared
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
@@ -223,7 +223,7 @@ def test_without_noise_they_are_what_duckdb_says(kind: str, lo: int, hi: int, al
     values = pa.array([None if at % 11 == 0 else v for at, v in enumerate(values.to_pylist())])
     table = pa.table({"x": values, "k": pa.array([at % 3 for at in range(2000)])})
     questions = [[name] for name in QUANTITIES] if alone else [list(QUANTITIES)]
-    with dp.protect(table, privacy_unit="row", bounds={"x": (lo, hi), "k": (0, 2)}, budget=1) as session:
+    with shared.protect(table, privacy_unit="row", bounds={"x": (lo, hi), "k": (0, 2)}, budget=1) as session:
         connection().register("plain", table)
         for names in questions:
             listed = ", ".join(names)
@@ -248,7 +248,7 @@ def test_sums_saturate_and_move_by_no_more_than_before(monkeypatch: pytest.Monke
     monkeypatch.setattr(compiling, "SATURATE", 100)
     found = []
     for rows in ([20] * 30, [20] * 31, [-5] * 30, [20] * 4, [20] * 5, [20] * 6):
-        with dp.protect(
+        with shared.protect(
             pa.table({"x": rows}), privacy_unit="row", bounds={"x": (-5, 20)}, budget=1
         ) as session:
             plan = inside.plan_of(session, "SELECT SUM(x) AS s FROM data", Fraction(1))

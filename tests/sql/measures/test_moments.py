@@ -13,11 +13,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests import inside
+from tests import inside, shared
 from tests.depth import examples, few
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
-import discreet as dp
 from discreet.engines.schema import Type
 from discreet.noise import laplace
 from discreet.sql.dialects.duckdb import DUCKDB
@@ -94,7 +93,7 @@ def wrong(joint: JointMoments, rows: Sequence[Sequence[int]]) -> list[str]:
 
 
 @settings(
-    deadline=None, database=None, max_examples=examples(30, 400), suppress_health_check=list(HealthCheck)
+    deadline=None, database=None, max_examples=examples(15, 400), suppress_health_check=list(HealthCheck)
 )
 @given(joint=joints(), data=st.data())
 def test_integers_in_sql_are_those_on_paper_and_sum_to_r(joint: JointMoments, data: st.DataObject) -> None:
@@ -147,7 +146,7 @@ def test_without_noise_they_are_what_duckdb_says(alone: bool) -> None:
     table = made(3000)
     connection().register("plain", table)
     bounds = {"x": (0, 100), "y": (-20, 60), "k": (0, 2)}
-    with dp.protect(table, privacy_unit="row", bounds=bounds, budget=1) as session:
+    with shared.protect(table, privacy_unit="row", bounds=bounds, budget=1) as session:
         for names in [[name] for name in QUESTIONS] if alone else [[*QUESTIONS, "COUNT(*)"]]:
             sql = f"SELECT k, {', '.join(names)} FROM {{}} GROUP BY k ORDER BY k"
             (release,) = inside.plan_of(session, sql.format("data"), Fraction(1)).releases
@@ -181,7 +180,7 @@ def test_intervals_cover_what_there_is_without_noise(name: str) -> None:
     """Power: 1,500 repetitions have a standard error of 0.6 points, so 88 % instead of 95 % are found
     nearly surely. False alarms: 91 % is 7 standard errors below 95 %: below 1e-9.
     """
-    with dp.protect(
+    with shared.protect(
         made(3000), privacy_unit="row", bounds={"x": (0, 100), "y": (-20, 60)}, budget=1
     ) as session:
         (release,) = inside.plan_of(session, f"SELECT {name} FROM data", Fraction(1, 2)).releases

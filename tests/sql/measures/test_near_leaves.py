@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside, servers
+from tests import inside, servers, shared
 
 import discreet as dp
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts
@@ -85,26 +85,26 @@ def problems(
 def test_duckdb_counts_near_leaves(unit: str) -> None:
     more: dict[str, Any] = {"max_rows": 2} if unit == "who" else {}
     bounds = {"x": (0, 500), "n": (-(10**8), 10**9)}
-    with dp.protect({"nights": DATA}, privacy_unit=unit, bounds=bounds, budget=9, **more) as session:
+    with shared.protect({"nights": DATA}, privacy_unit=unit, bounds=bounds, budget=9, **more) as session:
         assert problems(session) == []
 
 
 def test_postgres_counts_near_leaves() -> None:
     places = servers.load(servers.postgres(), "near_leaves", {"nights": DATA})
-    with dp.protect(places, policy=POLICY, ledger=":memory:") as session:
+    with shared.protect(places, policy=POLICY, ledger=":memory:") as session:
         assert problems(session) == []
 
 
 def test_clickhouse_counts_near_leaves() -> None:
     with servers.within_clickhouse("near_leaves", {"nights": DATA}) as database:
-        assert problems(dp.protect(database, policy=POLICY, ledger=":memory:")) == []
+        assert problems(shared.protect(database, policy=POLICY, ledger=":memory:")) == []
 
 
 def test_spark_counts_near_leaves() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = servers.spark().createDataFrame(DATA.to_pandas())
-        assert problems(dp.protect({"nights": frame}, policy=POLICY), [(3, 1 << 22)]) == []
+        assert problems(shared.protect({"nights": frame}, policy=POLICY), [(3, 1 << 22)]) == []
 
 
 def test_planted_faults_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +115,7 @@ def test_planted_faults_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
         "rows of cells are lost": ("THEN 1 ELSE", "THEN 1 WHEN part % 2 = 0 THEN 0 ELSE"),
     }
     for right, wrong in faults.values():
-        with dp.protect({"nights": DATA}, policy=POLICY) as session:
+        with shared.protect({"nights": DATA}, policy=POLICY) as session:
             monkeypatch.setattr(NearLeaves, "sql", lambda *of, a=right, b=wrong: honest(*of).replace(a, b))
             assert problems(session)
 
@@ -123,7 +123,7 @@ def test_planted_faults_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_whether_cells_are_counted_hangs_on_the_question_alone() -> None:
     """One group of many leaves has cells; several groups, and few leaves, have none."""
     bounds = {"x": (0, 500), "n": (0, 9)}
-    with dp.protect({"nights": DATA}, privacy_unit="row", bounds=bounds, budget=9) as session:
+    with shared.protect({"nights": DATA}, privacy_unit="row", bounds=bounds, budget=9) as session:
         found = {
             form: near_leaves_of(inside.plan_of(session, sql, Fraction(1)).releases[0], 0)
             for form, sql in {

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.sql.plan import alternatives
@@ -30,7 +30,7 @@ BY_K = ("k = 'a'", "k = 'b'", "k = 'c'")
 def session(unit: str = "row", **more: Any) -> dp.Session:
     if unit != "row":
         more["max_rows"] = 3
-    return dp.protect(
+    return shared.protect(
         DATA, privacy_unit=unit, bounds={"x": (0, 100)}, keys={"g": ["u", "v"]}, budget=10_000, **more
     )
 

@@ -14,11 +14,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
-from tests import inside
+from tests import inside, shared
 from tests.sql import harness
 from tests.sql.neighbours import RELAXED
 
-import discreet as dp
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.sql.expressions.expression import spell
 from discreet.sql.lower import compile as compiling
@@ -63,6 +62,15 @@ def _violations(case: harness.Case) -> list[str]:
     ]
 
 
+def test_of_a_column_without_bounds_nothing_is_clamped() -> None:
+    kinds = []
+    for declared in (GIVEN, {**GIVEN, "bounds": {}}):
+        with shared.protect(TABLE, **declared) as session:
+            plan = inside.plan_of(session, "SELECT AVG(clamp(cost, 0, 9)) AS cost FROM visits", Fraction(1))
+        kinds.append([one.kind for one in cut_off(plan.releases, Fraction(1))])
+    assert kinds == [["rows", "values"], ["rows"]]
+
+
 def test_neighbours_stay_within_the_sensitivity() -> None:
     @settings(RELAXED, max_examples=40)
     @given(case=harness.cases(per_table=6))
@@ -89,7 +97,7 @@ def test_one_unit_with_many_rows(replace_one: bool, monkeypatch: pytest.MonkeyPa
 
 
 def test_one_charge_for_the_answer_and_its_shares() -> None:
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     plan = inside.plan_of(session, MEAN, Fraction(1), diagnose=Fraction(1, 20))
     assert plan.epsilon == 1
     assert sum(release.epsilon for release in plan.releases) == Fraction(19, 20)
@@ -104,14 +112,14 @@ def test_one_charge_for_the_answer_and_its_shares() -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1, "x"])
 def test_a_share_out_of_range_is_refused(share: Any) -> None:
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     with pytest.raises(InvalidParameter):
         session.sql(MEAN, epsilon=1, diagnose=share)
     assert session.budget.spent == 0
 
 
 def test_nothing_to_measure_is_refused_before_the_charge() -> None:
-    session = dp.protect(TABLE, **{**GIVEN, "privacy_unit": "row", "max_rows": None})
+    session = shared.protect(TABLE, **{**GIVEN, "privacy_unit": "row", "max_rows": None})
     with pytest.raises(InvalidParameter, match="diagnose"):
         session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=1, diagnose=0.1)
     assert session.budget.spent == 0

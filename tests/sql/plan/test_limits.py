@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
-import discreet as dp
 from discreet.sql.plan.limits import NO_LIMITS, Limits
 from discreet.sql.plan.planner import plan as plan_of
 
@@ -28,7 +27,7 @@ GROUPS = "SELECT k, {} AS n FROM data GROUP BY k"
     ],
 )
 def test_the_least_limit_counts(number: str, limits: Limits, cap: int, per_group: int | None) -> None:
-    with dp.protect(ROWS, privacy_unit="id", max_rows=7, keys={"k": ["a", "b"]}, budget=9) as session:
+    with shared.protect(ROWS, privacy_unit="id", max_rows=7, keys={"k": ["a", "b"]}, budget=9) as session:
         plan = plan_of(GROUPS.format(number), inside.catalog_of(session), Fraction(1), limits)
     ((part,),) = [release.parts for release in plan.releases]
     assert (part.cap, part.per_group) == (cap, per_group)

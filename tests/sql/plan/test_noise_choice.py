@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.accounting.event_text import read
@@ -39,7 +39,7 @@ def protect(accountant: str = "zcdp", neighbours: str = "add_remove", **more: An
     rows = {"id": people, "w": (people * 7 + np.tile(np.arange(40), 60)) % WARDS, "x": people % 100 * 1.0}
     budget = dp.Budget(epsilon=100, delta="1e-6", accountant=accountant)
     bounds = {"w": (0, WARDS - 1), "x": (0, 100)}
-    return dp.protect({"v": pa.table(rows)}, privacy_unit="id", max_rows=40, bounds=bounds, budget=budget,
+    return shared.protect({"v": pa.table(rows)}, privacy_unit="id", max_rows=40, bounds=bounds, budget=budget,
                       neighbours=neighbours, **more)  # fmt: skip
 
 
@@ -137,7 +137,7 @@ def test_the_steward_may_state_the_bound(name: str, tmp_path: Path) -> None:
     path.write_text(policy.to_toml())
     assert dp.Policy.from_toml(path) == policy
     assert "40 of its rows, 1 in one group" in str(policy.lines())
-    session = dp.protect({"v": pa.table({"id": [1], "w": [2], "x": [3.0]})}, policy=policy)
+    session = shared.protect({"v": pa.table({"id": [1], "w": [2], "x": [3.0]})}, policy=policy)
     release = planned(session, ROWS).releases[0]
     measure = release.measures[0]
     both = 2 if name == "replace_one" else 1

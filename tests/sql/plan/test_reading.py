@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
-import discreet as dp
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.plan import reading
 from discreet.sql.plan.planner import plan
@@ -21,7 +20,7 @@ PUBLIC, FOUND = ReadingWay(unknown_keys=False), ReadingWay(unknown_keys=True)
 @pytest.fixture(scope="module")
 def catalog() -> Catalog:
     data = pa.table({"sex": ["f", "m"], "age": [3, 4]})
-    session = dp.protect(
+    session = shared.protect(
         data, privacy_unit="row", bounds={"age": (0, 100)}, keys={"sex": ["f", "m"]}, budget=1
     )
     return inside.catalog_of(session)

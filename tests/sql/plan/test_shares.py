@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.sql.plan.plan import PlannedRelease
@@ -16,7 +16,7 @@ DATA = pa.table({"a": [1, 2], "b": [1.0, 2.0], "k": ["x", "y"]})
 
 
 def planned(sql: str) -> tuple[PlannedRelease, ...]:
-    with dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, keys={"k": ["x", "y"]},
+    with shared.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, keys={"k": ["x", "y"]},
                     budget=1) as session:  # fmt: skip
         return inside.plan_of(session, sql, EPSILON).releases
 
@@ -58,7 +58,7 @@ def test_the_summed_relative_variance_is_less_than_with_equal_shares() -> None:
 
 
 def test_a_hint_gives_a_column_more_of_epsilon() -> None:
-    with dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, budget=9) as session:
+    with shared.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, budget=9) as session:
         query = "SELECT AVG(a) AS a, AVG(b) AS b FROM data"
         even, more = (session.preview(query, epsilon=1, split=split) for split in (None, {"a": 3}))
         assert more.epsilon == even.epsilon == 1
@@ -73,7 +73,7 @@ def test_a_hint_gives_a_column_more_of_epsilon() -> None:
 
 
 def test_a_hint_reaches_into_sub_queries() -> None:
-    with dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, budget=9) as session:
+    with shared.protect(DATA, privacy_unit="row", bounds={"a": (0, 9), "b": (-5, 5)}, budget=9) as session:
         query = "WITH t AS (SELECT COUNT(*) AS n FROM data) SELECT n, (SELECT SUM(a) FROM data) AS s FROM t"
         plan = inside.plan_of(session, query, Fraction(1), split=(("N", Fraction(2)),))
         before = inside.plan_of(session, query, Fraction(1))
@@ -86,7 +86,7 @@ def test_a_hint_reaches_into_sub_queries() -> None:
 )
 def test_hints_that_mean_nothing(split: dict[str, int], word: str) -> None:
     with (
-        dp.protect(DATA, privacy_unit="row", bounds={"a": (0, 9)}, budget=1) as session,
+        shared.protect(DATA, privacy_unit="row", bounds={"a": (0, 9)}, budget=1) as session,
         pytest.raises(dp.errors.InvalidParameter, match=word),
     ):
         session.preview("SELECT AVG(a) AS a FROM data", epsilon=1, split=split)

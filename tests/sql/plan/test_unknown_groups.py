@@ -7,6 +7,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.sql.plan.limits import NO_LIMITS, Limits
@@ -19,7 +20,7 @@ ONCE = Limits(max_groups=3, max_rows_per_group=1)
 
 
 def session(max_rows: int = 3) -> dp.Session:
-    return dp.protect(
+    return shared.protect(
         {"visits": ROWS},
         privacy_unit="person",
         max_rows=max_rows,
@@ -45,7 +46,7 @@ def test_one_row_in_a_group_is_one_unit_so_that_the_count_finds_the_groups() -> 
 def test_the_count_beside_an_average_keeps_its_share() -> None:
     question = "SELECT code, COUNT(*) AS n, AVG(person) AS mean FROM visits GROUP BY code"
     rows = pa.table({"person": [1], "code": [2], "x": [3]})
-    with_bounds = dp.protect(
+    with_bounds = shared.protect(
         {"visits": rows}, privacy_unit="person", max_rows=3, bounds={"x": (0, 9)},
         budget=dp.Budget(epsilon=9, delta="0.1"),
     )  # fmt: skip

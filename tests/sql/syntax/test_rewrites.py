@@ -6,8 +6,8 @@ import duckdb
 import pyarrow as pa
 import pytest
 import sqlglot
+from tests import shared
 
-import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.session import Session
 from discreet.sql.analyze.binding.text_moments import clock_hour
@@ -25,7 +25,7 @@ LARGE = [
 
 @pytest.fixture
 def session() -> Session:
-    return dp.protect(pa.table({"a": [1, 2]}), privacy_unit="row", budget=10, bounds={"a": (0, 99)})
+    return shared.protect(pa.table({"a": [1, 2]}), privacy_unit="row", budget=10, bounds={"a": (0, 99)})
 
 
 @pytest.mark.parametrize("sql", LARGE)
@@ -157,7 +157,7 @@ def test_a_function_of_a_variable_stays_one(text: str) -> None:
 ])  # fmt: skip
 def test_what_a_refused_aggregate_proposes_is_answered(asked: str, instead: str) -> None:
     table = pa.table({"a": [1, 2], "b": [3, 4], "c": [True, False], "s": ["x", "y"]})
-    session = dp.protect(table, privacy_unit="row", budget=10, bounds={"a": (0, 9), "b": (0, 9)})
+    session = shared.protect(table, privacy_unit="row", budget=10, bounds={"a": (0, 9), "b": (0, 9)})
     with pytest.raises(QueryRefused) as refused:
         session.preview(f"SELECT {asked} AS v FROM data", 1)
     assert instead in refused.value.fix

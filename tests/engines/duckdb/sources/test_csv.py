@@ -175,7 +175,7 @@ def test_names_of_columns(tmp_path: Path) -> None:
     ]
 
 
-@settings(max_examples=examples(20, 60), deadline=None)
+@settings(max_examples=examples(10, 60), deadline=None)
 @given(
     values=st.lists(
         st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters='",;|\t'))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference
-from tests import inside
+from tests import inside, shared
 from tests.sql.fuzz import bench
 
-import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.sql.plan.limits import NO_LIMITS
 from discreet.sql.plan.planner import plan
@@ -84,7 +83,9 @@ def test_bins_that_are_not_public_are_refused_with_a_way_on(sql: str) -> None:
 
 
 def test_a_histogram_of_no_value_is_refused_with_the_reason() -> None:
-    session = dp.protect(pa.table({"c": ["a", "b"]}), privacy_unit="row", budget=1, keys={"c": ["a", "b"]})
+    session = shared.protect(
+        pa.table({"c": ["a", "b"]}), privacy_unit="row", budget=1, keys={"c": ["a", "b"]}
+    )
     with pytest.raises(QueryRefused, match="no value of c that can have rows"):
         session.sql("SELECT histogram(c) AS h FROM data WHERE c = 'z'", 1)
     assert session.budget.spent == 0

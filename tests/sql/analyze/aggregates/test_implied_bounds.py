@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -39,7 +39,7 @@ def table(rows_of_two: int) -> pa.Table:
 
 
 def session(rows_of_two: int) -> dp.Session:
-    return dp.protect(table(rows_of_two), privacy_unit="u", max_rows=2, bounds=BOUNDS, budget=10)
+    return shared.protect(table(rows_of_two), privacy_unit="u", max_rows=2, bounds=BOUNDS, budget=10)
 
 
 def moved(question: str) -> tuple[int, int]:
@@ -61,6 +61,24 @@ def test_the_bounds_follow_and_are_kept(question: str) -> None:
         assert f"clamped to {lo} … {hi} on" in repr(opened.explain(question)).replace("\u2212", "-")
     change, most = moved(question)
     assert 0 < change <= most
+
+
+@pytest.mark.parametrize(
+    ("window", "ends"),
+    [
+        ("SUM(a) OVER (PARTITION BY u) AS s FROM data", "0 … 18"),
+        ("COUNT(*) OVER (PARTITION BY u) AS s FROM data", "1 … 2"),
+        (
+            "s, COUNT(*) OVER (PARTITION BY u) AS n FROM (SELECT u, SUM(a) AS s FROM data GROUP BY u) AS p",
+            "0 … 18",
+        ),
+    ],
+)
+def test_they_follow_through_windows(window: str, ends: str) -> None:
+    with session(2) as opened:
+        assert f"clamped to {ends} on" in repr(
+            opened.explain(f"SELECT SUM(s) FROM (SELECT u, {window}) AS v")
+        )
 
 
 def test_bounds_that_are_only_believed_are_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.depth import few
 from tests.sql.fuzz import bench
 
@@ -64,7 +65,7 @@ def test_an_interval_covers(tmp_path: Path) -> None:
     wrong unit would miss most."""
     rows = np.arange(4000)
     table = pa.table({"id": rows, "d": [dt.date(2024, 1, 1) + int(at) % 366 * DAY for at in rows]})
-    session = dp.protect(
+    session = shared.protect(
         table, privacy_unit="id", max_rows=1, budget=1000, bounds={"d": ("2024-01-01", "2024-12-31")}
     )
     sql = "SELECT QUANTILE_DISC(d, 0.5) AS m FROM data"

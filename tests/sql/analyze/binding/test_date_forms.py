@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -39,7 +39,7 @@ def test_they_are_compared(where: str, rows: int) -> None:
     tables = {"rides": {"privacy_unit": "row"}, "weather": {"public": True}}
     declared: dict[str, Any] = {"budget": 1, "tables": tables}
     policy = dp.Policy(**declared)
-    session = dp.protect({"rides": RIDES, "weather": WEATHER}, policy=policy)
+    session = shared.protect({"rides": RIDES, "weather": WEATHER}, policy=policy)
     planned = plan(f"SELECT COUNT(*) AS n FROM rides WHERE {where}", inside.catalog_of(session), Fraction(1))
     noisy = inside.exact_of(session, planned)
     assert finish(planned, noisy, dict(inside.catalog_of(session).public), 0.95).values.column(

@@ -8,7 +8,7 @@ from fractions import Fraction
 import duckdb
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -46,7 +46,7 @@ JSON = {
 @pytest.fixture(scope="module")
 def session() -> Iterator[dp.Session]:
     tables = {"t": {"privacy_unit": "row", "columns": {"n": {"bounds": [0, 9]}, "id": {"bounds": [0, 6]}}}}
-    with dp.protect({"t": TABLE}, policy=dp.Policy(budget=1000, tables=tables)) as opened:  # type: ignore[arg-type]
+    with shared.protect({"t": TABLE}, policy=dp.Policy(budget=1000, tables=tables)) as opened:  # type: ignore[arg-type]
         yield opened
 
 

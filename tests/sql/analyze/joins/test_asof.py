@@ -9,7 +9,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference, silence
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -34,7 +34,7 @@ POLICY: dict[str, Any] = {
 
 @pytest.fixture(scope="module")
 def session() -> Session:
-    return dp.protect({"t": ROWS, "classes": CLASSES, "rates": RATES}, policy=dp.Policy(**POLICY))
+    return shared.protect({"t": ROWS, "classes": CLASSES, "rates": RATES}, policy=dp.Policy(**POLICY))
 
 
 def plain(sql: str) -> pa.Table:
@@ -73,7 +73,7 @@ def test_no_cap_is_raised_and_no_column_is_left_behind(session: Session) -> None
 def test_of_equal_rows_one_is_a_partner() -> None:
     twice = pa.concat_tables([CLASSES, CLASSES])
     tables = {"t": ROWS, "classes": twice, "rates": RATES}
-    with dp.protect(tables, policy=dp.Policy(**POLICY)) as session, silence():
+    with shared.protect(tables, policy=dp.Policy(**POLICY)) as session, silence():
         assert session.sql("SELECT COUNT(*) AS n FROM t ASOF JOIN classes ON x >= since", 1)["n"] == [5]
 
 
@@ -128,9 +128,9 @@ def test_partitions_that_meet_as_fractions_are_refused(unit: str) -> None:
     declared: dict[str, Any] = {"budget": 1, "tables": tables}
     policy = dp.Policy(**declared)
     sql = "SELECT COUNT(*) AS n FROM t ASOF JOIN p ON t.x = p.k AND t.x >= p.since"
-    with dp.protect({"t": ROWS, "p": LONG}, policy=policy) as session:
+    with shared.protect({"t": ROWS, "p": LONG}, policy=policy) as session:
         with pytest.raises(QueryRefused, match="compared as equal"):
             session.preview(sql, 1)
         assert session.preview(sql.replace("t.x = p.k", "CAST(t.x AS BIGINT) = p.k"), 1).epsilon == 1
-    with dp.protect({"t": ROWS, "p": LONG.slice(2)}, policy=policy) as session:
+    with shared.protect({"t": ROWS, "p": LONG.slice(2)}, policy=policy) as session:
         assert session.preview(sql, 1).epsilon == 1  # of small numbers each is a fraction of its own

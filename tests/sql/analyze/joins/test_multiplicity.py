@@ -7,7 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 from sqlglot import exp
-from tests import inside
+from tests import inside, shared
 
 import discreet as dp
 from discreet.sql.analyze.joins import multiplicity as join_multiplicity
@@ -28,7 +28,7 @@ def cap(where: str) -> int:
         "tests": {"privacy_unit": "who", "max_rows": 3},
     }
     policy = dp.Policy(budget=1, tables=tables)  # type: ignore[arg-type]
-    session = dp.protect({"visits": VISITS, "tests": TESTS}, policy=policy)
+    session = shared.protect({"visits": VISITS, "tests": TESTS}, policy=policy)
     right = "SELECT who AS sid, p FROM tests"
     sql = f"SELECT COUNT(*) AS n FROM visits AS t JOIN ({right}) AS s ON t.who = s.sid WHERE {where}"
     (release,) = plan(sql, inside.catalog_of(session), Fraction(1)).releases

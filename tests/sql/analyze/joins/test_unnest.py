@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from numpy.typing import NDArray
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -46,7 +46,7 @@ def session(rows: Sequence[tuple[int, Any]], by_unit: bool, rule: Any = None) ->
     )
     unit: dict[str, Any] = {"privacy_unit": "id", "max_rows": 2} if by_unit else {"privacy_unit": "row"}
     tables = {"t": {**unit, "columns": {"l": rule or RULE, "id": {"bounds": [0, 10**6]}}}}
-    return dp.protect({"t": table}, policy=dp.Policy(budget=1000, tables=tables))  # type: ignore[arg-type]
+    return shared.protect({"t": table}, policy=dp.Policy(budget=1000, tables=tables))  # type: ignore[arg-type]
 
 
 def release_of(asked: dp.Session, sql: str) -> PlannedRelease:
@@ -201,7 +201,7 @@ def test_what_is_refused_names_a_way_that_works(sql: str) -> None:
     lists = pa.array([[1, 2]], pa.list_(pa.int64()))
     tables = {"t": {"privacy_unit": "id", "max_rows": 2, "columns": {"l": RULE}}}
     policy = dp.Policy(budget=1000, tables=tables)  # type: ignore[arg-type]
-    with dp.protect({"t": pa.table({"id": [1], "l": lists, "m": lists})}, policy=policy) as asked:
+    with shared.protect({"t": pa.table({"id": [1], "l": lists, "m": lists})}, policy=policy) as asked:
         with pytest.raises(QueryRefused) as refused:
             asked.sql(sql, epsilon=1)
         assert refused.value.fix

@@ -5,7 +5,7 @@ from __future__ import annotations
 import duckdb
 import pyarrow as pa
 import pytest
-from tests import inside, people
+from tests import inside, people, shared
 from tests.depth import few
 
 import discreet as dp
@@ -84,12 +84,12 @@ def test_what_looks_at_other_units_is_refused_with_a_fix_that_runs(
 
 
 def test_rows_that_are_one_unit_each_are_not_told_to_compare_a_column_that_is_not_there() -> None:
-    session = dp.protect(people.VISITS, privacy_unit="row", budget=1)
+    session = shared.protect(people.VISITS, privacy_unit="row", budget=1)
     with pytest.raises(QueryRefused) as refused:
         session.sql(f"SELECT COUNT(*) AS n FROM data AS a WHERE EXISTS (SELECT 1 FROM data AS b {SAME})", 1)
     assert "Add WHERE" not in refused.value.fix
     assert "privacy_unit" in refused.value.fix
-    named = dp.protect(people.VISITS, privacy_unit="patient", max_rows=4, budget=1)
+    named = shared.protect(people.VISITS, privacy_unit="patient", max_rows=4, budget=1)
     named.sql(f"SELECT COUNT(*) AS n FROM data AS a WHERE EXISTS (SELECT 1 FROM data AS b {SAME})", 1)
 
 

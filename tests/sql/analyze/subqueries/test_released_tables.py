@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -23,7 +24,7 @@ def session() -> Iterator[dp.Session]:
         "age": [20, 60] * 20,
     }
     keys = {"county": ["a", "b"], "sex": ["f", "m"]}
-    with dp.protect(
+    with shared.protect(
         pa.table(rows), privacy_unit="who", max_rows=1, bounds={"age": (0, 99)}, keys=keys, budget=10**6
     ) as opened:
         yield opened

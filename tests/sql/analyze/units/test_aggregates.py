@@ -11,7 +11,7 @@ from fractions import Fraction
 import duckdb
 import pyarrow as pa
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import few
 
 import discreet as dp
@@ -31,7 +31,7 @@ T = pa.table(
 ])  # fmt: skip
 def test_nothing_is_null_where_duckdb_says_so(inner: str) -> None:
     sql = f"SELECT COUNT(*) AS n, COUNT(c) AS k, AVG(clamp(c, 0, 2)) AS a FROM ({inner}) AS q"
-    session = dp.protect({"t": T}, privacy_unit="who", max_rows=2, budget=1)
+    session = shared.protect({"t": T}, privacy_unit="who", max_rows=2, budget=1)
     plain = duckdb.connect()
     plain.register("t", T)
     expected = plain.sql(sql.replace("clamp(c, 0, 2)", "c")).fetchall()
@@ -69,7 +69,9 @@ PRICES = pa.table({
     "SELECT COUNT(*) AS n, COUNT(m) AS k FROM (SELECT who, SUM(price) AS m FROM t GROUP BY who) AS q",
 ], 6))  # fmt: skip
 def test_a_value_is_compared_with_the_mean_of_its_own_unit(sql: str) -> None:
-    session = dp.protect({"t": PRICES}, privacy_unit="who", max_rows=2, bounds={"price": (0, 100)}, budget=1)
+    session = shared.protect(
+        {"t": PRICES}, privacy_unit="who", max_rows=2, bounds={"price": (0, 100)}, budget=1
+    )
     plain = duckdb.connect()
     plain.register("t", PRICES)
     assert [_exact(session, sql)] == plain.sql(sql).fetchall()

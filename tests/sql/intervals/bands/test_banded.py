@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.engines.sandbox import Sandbox
@@ -17,7 +18,7 @@ HAVING = "SELECT g, COUNT(*) AS n FROM v GROUP BY g HAVING COUNT(*) > -1000 ORDE
 
 
 def session(most: int) -> dp.Session:
-    return dp.protect({"v": TABLE}, privacy_unit="row", bounds={"g": (0, most), "x": (0, 6)}, budget=9)
+    return shared.protect({"v": TABLE}, privacy_unit="row", bounds={"g": (0, most), "x": (0, 6)}, budget=9)
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.depth import examples, few
 from tests.inside import plan_of
 
@@ -60,7 +61,7 @@ OTHERS = [
 @pytest.fixture(scope="module")
 def session() -> Iterator[dp.Session]:
     visits = pa.table({"u": [1], "age": [31], "h": [1]})
-    with dp.protect(
+    with shared.protect(
         visits, table="visits", privacy_unit="u", max_rows=1, bounds={"age": (0, 120), "h": (0, 4)}, budget=1
     ) as made:
         yield made

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 import sqlglot
 from sqlglot import exp
+from tests import shared
 from tests.inside import answer_of, exact_of, plan_of
 
-import discreet as dp
 from discreet.sql.intervals.bands.expressions import ANYWHERE, LONGEST_END, Arithmetic, Ends
 
 
@@ -50,7 +50,7 @@ def test_ends_that_would_be_endless_are_anywhere(text: str) -> None:
 )
 def test_an_end_that_is_no_number_is_anywhere(expression: str) -> None:
     """DuckDB has NaN for the logarithm of a negative number, and compares with it as with a number."""
-    session = dp.protect(pa.table({"x": range(120)}), privacy_unit="row", budget=9)
+    session = shared.protect(pa.table({"x": range(120)}), privacy_unit="row", budget=9)
     plan = plan_of(session, f"SELECT {expression} AS v FROM data", Fraction(1))
     answer = answer_of(session, plan, exact_of(session, plan)).to_pandas()
     assert answer["v_low"][0] == -float("inf")

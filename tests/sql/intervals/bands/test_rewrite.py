@@ -13,6 +13,7 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.depth import DEEP, few
 from tests.inside import plan_of
 
@@ -66,7 +67,7 @@ BENT = [
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[dp.Session]:
-    with dp.protect(
+    with shared.protect(
         {"visits": VISITS, "pub": PUB}, table="visits", public=["pub"], privacy_unit="u", max_rows=2,
         bounds={"age": (0, 120), "h": (0, 3), "a": (0, 2)}, budget=1,
     ) as made:  # fmt: skip

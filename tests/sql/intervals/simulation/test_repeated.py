@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.depth import few
 
 import discreet as dp
@@ -35,7 +36,7 @@ FORMS = {
 def session() -> dp.Session:
     t = pa.table({"county": [COUNTIES[at % 4] for at in range(ROWS)]})
     pub = pa.table({"county": COUNTIES, "pop": [10, 20, 30, 40]})
-    return dp.protect({"t": t, "pub": pub}, table="t", public=["pub"], privacy_unit="row",
+    return shared.protect({"t": t, "pub": pub}, table="t", public=["pub"], privacy_unit="row",
                       keys={"county": "pub.county"}, budget=10**6)  # fmt: skip
 
 

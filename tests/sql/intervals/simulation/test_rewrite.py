@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 import pytest
-from tests import inside
+from tests import inside, shared
 from tests.depth import DEEP, few
 
 import discreet as dp
@@ -105,7 +105,7 @@ FILTERED = [
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[dp.Session]:
-    with dp.protect(
+    with shared.protect(
         {"visits": VISITS, **PUBLIC}, table="visits", public=list(PUBLIC), privacy_unit="u", max_rows=2,
         bounds={"age": (0, 120), "cost": (0, 9)}, keys={"c": ["x", "y", "z"]}, budget=1,
     ) as made:  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests import servers
+from tests import servers, shared
 from tests.consenting import PEOPLE, VISITS, declared, protected, release_of
 from tests.inside import engine_of
 
@@ -39,10 +39,10 @@ def see_alike(session: dp.Session) -> None:
 
 def test_postgres_counts_the_classes() -> None:
     places = servers.load(servers.postgres(), "consenting", TABLES)
-    with dp.protect(places, policy=declared(), ledger=":memory:") as session:
+    with shared.protect(places, policy=declared(), ledger=":memory:") as session:
         see_alike(session)
 
 
 def test_clickhouse_counts_the_classes() -> None:
     with servers.within_clickhouse("consenting", TABLES) as database:
-        see_alike(dp.protect(database, policy=declared(), ledger=":memory:"))
+        see_alike(shared.protect(database, policy=declared(), ledger=":memory:"))

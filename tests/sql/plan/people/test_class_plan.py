@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.consenting import PEOPLE, VISITS, declared, protected
 
 import discreet as dp
@@ -56,7 +57,7 @@ def test_people_of_other_units_have_no_class() -> None:
     wards = {"privacy_unit": "name", "max_rows": 1}
     tables: dict[str, Any] = {**policy.tables, "wards": wards}
     data = {"people": PEOPLE, "visits": VISITS, "wards": pa.table({"name": ["a"]})}
-    session = dp.protect(data, policy=dp.Policy(budget=dp.Budget(epsilon=1), tables=tables))
+    session = shared.protect(data, policy=dp.Policy(budget=dp.Budget(epsilon=1), tables=tables))
     with pytest.raises(QueryRefused, match="not those whose classes people names"):
         session.sql("SELECT COUNT(*) AS n FROM wards", 1)
 
@@ -71,6 +72,6 @@ def test_quantiles_need_a_name_for_each_person() -> None:
 
 
 def test_people_who_allow_the_same_are_asked_as_before() -> None:
-    session = dp.protect(VISITS, table="visits", privacy_unit="id", max_rows=2, budget=2)
+    session = shared.protect(VISITS, table="visits", privacy_unit="id", max_rows=2, budget=2)
     assert session.budget.people == {}
     assert "class" not in str(session.sql("SELECT COUNT(*) AS n FROM visits", 1).card())

@@ -7,6 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import silence
+from tests import shared
 from tests.inside import plan_of
 from tests.sql.plan.workloads.test_together import protect
 
@@ -71,5 +72,8 @@ def test_rows_of_unlisted_values_are_in_the_totals_where_null_is_a_group() -> No
     """A listed 2 is NULL, and an unlisted 3 is no group, but a row of the other table."""
     table = pa.table({"a": [1, 2, 3, 3, None], "b": [0, 0, 0, 1, 1]})
     asked = "SELECT b, COUNT(*) AS n FROM data GROUP BY b UNION ALL SELECT NULLIF(a, 2), COUNT(*) FROM data GROUP BY 1"
-    with dp.protect(table, privacy_unit="row", budget=9, keys={"a": [1, 2], "b": [0, 1]}) as made, silence():
+    with (
+        shared.protect(table, privacy_unit="row", budget=9, keys={"a": [1, 2], "b": [0, 1]}) as made,
+        silence(),
+    ):
         assert made.sql(asked, 1)["n"] == [3, 2, 1, 2]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.consenting import protected
 from tests.inside import engine_of, exact_of, noisy_of, workload_plan_of
 
@@ -58,7 +59,7 @@ def protect(data: pa.Table = ROWS, **more: Any) -> dp.Session:
         "privacy_unit": "id", "max_rows": EACH, "bounds": {"age": (0, 64), "pay": (0, 50)},
         "keys": {"ward": ["a", "b", "c"]}, "budget": 10_000,
     }  # fmt: skip
-    return dp.protect(data, **declared | more)
+    return shared.protect(data, **declared | more)
 
 
 def together(plan: QueryPlan) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import exact_of, noisy_of, workload_plan_of
 
 import discreet as dp
@@ -73,7 +74,7 @@ TRIPLED = fn.must("add", FLOAT, DOUBLED)
 
 
 def protect(**bounds: tuple[Any, Any]) -> dp.Session:
-    return dp.protect(ROWS, privacy_unit="row", bounds={"pay": (0, 50), **bounds}, budget=100)
+    return shared.protect(ROWS, privacy_unit="row", bounds={"pay": (0, 50), **bounds}, budget=100)
 
 
 def differing(session: dp.Session, wheres: list[str], apart: int = 0) -> int:

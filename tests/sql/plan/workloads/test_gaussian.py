@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import engine_of, noisy_of, plan_of, workload_plan_of
 
 import discreet as dp
@@ -39,7 +40,7 @@ def protect(rows: pa.Table = ROWS, **more: Any) -> dp.Session:
         "privacy_unit": "id", "max_rows": 3, "bounds": {"day": (0, DAYS - 1), "pay": (0, 9)},
         "budget": dp.Budget(epsilon=1000, delta="1e-1", accountant="zcdp"),
     }  # fmt: skip
-    return dp.protect(rows, **declared | more)
+    return shared.protect(rows, **declared | more)
 
 
 def gaussian(plan: QueryPlan) -> list[bool]:

@@ -6,13 +6,15 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import plan_of
 
-import discreet as dp
 from discreet.sql.plan.workloads.places import places
 
 DATA = pa.table({"age": [1, 2, None], "ward": ["a", "b", "x"]})
-SESSION = dp.protect(DATA, privacy_unit="row", bounds={"age": (0, 9)}, keys={"ward": ["a", "b"]}, budget=10)
+SESSION = shared.protect(
+    DATA, privacy_unit="row", bounds={"age": (0, 9)}, keys={"ward": ["a", "b"]}, budget=10
+)
 
 
 def placed(sql: str, by: str, every: bool = False) -> list[int] | None:

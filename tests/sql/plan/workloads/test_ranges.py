@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import engine_of, exact_of, noisy_of, workload_plan_of
 
 import discreet as dp
@@ -53,7 +54,7 @@ def protect(rows: pa.Table = ROWS, **more: Any) -> dp.Session:
         "privacy_unit": "row", "bounds": {"age": (0, 64), "pay": (0, 50)}, "keys": {"ward": ["a", "b", "c"]},
         "budget": 10_000,
     }  # fmt: skip
-    return dp.protect(rows, **declared | more)
+    return shared.protect(rows, **declared | more)
 
 
 def planned(questions: list[str], **more: Any) -> QueryPlan:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import engine_of, plan_of
 
 import discreet as dp
@@ -44,7 +45,7 @@ def protect(rows: pa.Table = ROWS, **more: Any) -> dp.Session:
         "privacy_unit": "id", "max_rows": 3, "bounds": {"day": (0, DAYS - 1), "pay": (0, 50)},
         "keys": {"sex": ["m", "f"]}, "budget": 10_000,
     }  # fmt: skip
-    return dp.protect(rows, **declared | more)
+    return shared.protect(rows, **declared | more)
 
 
 def planned(sql: str, **more: Any) -> QueryPlan:
@@ -155,7 +156,7 @@ def test_keys_in_another_order_and_null_are_put_in_order() -> None:
         "t",
         "u",
     ]
-    session = dp.protect(data, privacy_unit="row", keys={"k": listed}, budget=10**9)
+    session = shared.protect(data, privacy_unit="row", keys={"k": listed}, budget=10**9)
     sql = "SELECT k, SUM(COUNT(*)) OVER (ORDER BY k) AS total FROM data GROUP BY k ORDER BY k"
     assert plan_of(session, sql, Fraction(1)).workloads
     found = session.sql(sql, epsilon=10**5).to_pandas()

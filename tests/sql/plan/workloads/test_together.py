@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import plan_of
 
 import discreet as dp
@@ -54,7 +55,7 @@ def protect(**more: Any) -> dp.Session:
         "privacy_unit": "id", "max_rows": 3, "bounds": {"age": (0, 15), "pay": (0, 50)}, "keys": {"sex": ["f", "m"]},
         "budget": dp.Budget(epsilon=1000, delta="1e-3"),
     }  # fmt: skip
-    return dp.protect(ROWS, **declared | more)
+    return shared.protect(ROWS, **declared | more)
 
 
 def plan(session: dp.Session, sql: str, epsilon: Fraction = Fraction(1), **more: Any) -> QueryPlan:

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import plan_of
 
 import discreet as dp
@@ -21,7 +22,9 @@ BACK = WindowFrame(0, None)
 @pytest.fixture(scope="module")
 def session() -> dp.Session:
     data = pa.table({"day": [1, 2], "sex": [0, 1], "x": [0.5, 0.2]})
-    return dp.protect(data, privacy_unit="row", bounds={"day": (1, 60), "sex": (0, 1), "x": (0, 1)}, budget=9)
+    return shared.protect(
+        data, privacy_unit="row", bounds={"day": (1, 60), "sex": (0, 1), "x": (0, 1)}, budget=9
+    )
 
 
 @pytest.mark.parametrize(
