@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 
+from benchmarks import peak
 from benchmarks.line import Line
 
 ENDS = 3161
@@ -20,16 +21,6 @@ QUESTIONS = {
     "mean": "SELECT a, b, AVG(x) AS x FROM cells GROUP BY a, b",
     "count, largest first": "SELECT a, b, COUNT(*) AS n FROM cells GROUP BY a, b ORDER BY n DESC",
 }
-PEAK = """
-def peak():
-    # What a process inherits counts in ru_maxrss, so the memory of the one that measures would, too.
-    try:
-        status = open("/proc/self/status").read()
-        return int(status.partition("VmHWM:")[2].split()[0]) * 1024
-    except OSError:
-        import resource
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-"""
 OURS = """
 import json, sys, time
 import discreet as dp
@@ -118,7 +109,7 @@ def _written(name: str, path: Path, sql: str) -> Iterator[Line]:
 def _run(code: str, path: str, sql: str, ends: int = ENDS) -> tuple[float, float, float]:
     """Seconds to the answer, its peak of memory in bytes, seconds to the answer with its intervals."""
     done = subprocess.run(
-        [sys.executable, "-c", PEAK + code, path, sql, str(ends)], check=True, capture_output=True, text=True
+        [sys.executable, "-c", peak.SOURCE + code, path, sql, str(ends)], check=True, capture_output=True, text=True
     )
     seconds, memory, whole = json.loads(done.stdout.splitlines()[-1])  # DuckDB may draw a progress bar before
     return seconds, memory, whole

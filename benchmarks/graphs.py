@@ -15,7 +15,6 @@ needs a library RelM that PyPI has not (another package has the name) and a NumP
 
 from __future__ import annotations
 
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -26,6 +25,7 @@ import networkx as nx
 import numpy as np
 
 from benchmarks.line import Line, alternate
+from benchmarks.peak import peak
 from discreet.engines.sources import open_source
 from discreet.graphs import EngineGraph, Graph, Method, counts, of_object, predictions, read
 from discreet.graphs.published import smooth_sensitivity
@@ -66,9 +66,9 @@ def lines() -> Iterator[Line]:
         if graph.edges > 10**6:
             yield Line(f"{graph.edges:,} edges: triangles and common neighbours", spent, "limit", LIMIT, spent / LIMIT,
                        f"<= {LIMIT:g} s", spent <= LIMIT)  # fmt: skip
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+            most = peak() / 1e9
             yield Line(
-                "peak memory of this process", peak, "limit", 4.0, peak / 4, "<= 4 GB", peak <= 4, "GB"
+                "peak memory of this process", most, "limit", 4.0, most / 4, "<= 4 GB", most <= 4, "GB"
             )
             yield _there(graph, exact.value)
         elif graph.edges > 1000:

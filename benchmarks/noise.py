@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import peak
 from benchmarks.line import Line, alternate, faster, median
 from discreet.noise import bernoulli_exp, laplace
 
@@ -69,25 +70,23 @@ def lines() -> Iterator[Line]:
 def _memory(values: int = 20_000_000) -> Line:
     """The most memory that noise on many values takes beside them, as a multiple of theirs."""
     done = subprocess.run(
-        [sys.executable, "-c", PEAK, str(values)], capture_output=True, check=True, text=True
+        [sys.executable, "-c", peak.SOURCE + PEAK, str(values)], capture_output=True, check=True, text=True
     )
-    peak, own = map(int, done.stdout.split())
+    most, own = map(int, done.stdout.split())
     limit = 2 * own
-    return Line(f"Laplace.release, {values:,} values: memory in GiB beside them, not seconds", peak / 1024**3,
-                "the values", own / 1024**3, peak / own, "at most 2 times the values", peak <= limit)  # fmt: skip
+    return Line(f"Laplace.release, {values:,} values: memory in GiB beside them, not seconds", most / 1024**3,
+                "the values", own / 1024**3, most / own, "at most 2 times the values", most <= limit)  # fmt: skip
 
 
 PEAK = """
-import resource, sys
+import sys
 import numpy as np
 from discreet.mechanisms import Laplace
 Laplace(1).release(np.zeros(2000, np.int64))
 given = np.ones(int(sys.argv[1]), np.int64)
-def most():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
-before = most()
+before = peak()
 Laplace(1).release(given)
-print(most() - before, given.nbytes)
+print(peak() - before, given.nbytes)
 """
 """In a process of its own, whose peak is that of the noise."""
 
