@@ -23,8 +23,8 @@ from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.plan import QueryPlan
 
-RUNS = 2
-"""Releases of 400 groups each, so 800 independent draws: at a coverage of 95 %, 89 to 99 % but for 1e-9."""
+RUNS = 3
+"""Releases of 400 groups each, so 1,200 independent draws: at a coverage of 95 %, 91 to 99 % but for 1e-9."""
 COLUMNS = ["COUNT(*) AS n", "AVG(x) AS a", "SUM(x) AS s", "SUM(x) / COUNT(*) AS r", "COUNT(*) + SUM(x) AS t"]
 
 
@@ -39,10 +39,10 @@ def planned(session: dp.Session, epsilon: int = 1, columns: Sequence[str] = COLU
     return inside.plan_of(session, sql, Fraction(epsilon), delta=DELTA, limits=limits)
 
 
-def coverage(session: dp.Session, plan: QueryPlan, runs: int = RUNS) -> dict[str, float]:
+def coverage(session: dp.Session, plan: QueryPlan) -> dict[str, float]:
     exact = inside.values_of(session, plan)
     held: dict[str, list[Any]] = {}
-    for _ in range(runs):
+    for _ in range(RUNS):
         noisy = inside.noisy_of(session, plan, Draw(uses_of(plan.releases)))
         answer = inside.answer_of(session, plan, noisy)
         for name in answer.low:
@@ -58,17 +58,17 @@ def test_intervals_hold_as_often_as_they_say(session: dp.Session, monkeypatch: p
     assert plan.releases[0].gaussian(0)
     found = coverage(session, plan)
     assert set(found) == {"n", "a", "s", "r", "t"}
-    assert all(share >= 0.89 for share in found.values()), found
+    assert all(share >= 0.91 for share in found.values()), found
     assert max(found["s"], found["t"]) <= 0.99, (
         found
     )  # others are whole, or unbounded where noise drowns them
     # Planted fault: a standard deviation that is taken for less.
-    monkeypatch.setattr(noise_widths, "_deviation_of", lambda parameter: 0.6 * float(parameter) ** 0.5)
+    monkeypatch.setattr(noise_widths, "_deviation_of", lambda parameter: 0.7 * float(parameter) ** 0.5)
     monkeypatch.setattr(
-        discrete_gaussian, "half_width_of", lambda v, outside: half_width_of(0.36 * v, outside)
+        discrete_gaussian, "half_width_of", lambda v, outside: half_width_of(0.49 * v, outside)
     )
-    narrow = coverage(session, planned(session, 20, ["SUM(x) AS s", "COUNT(*) + SUM(x) AS t"]), runs=1)
-    assert max(narrow.values()) < 0.89, narrow  # 76 % of them
+    narrow = coverage(session, planned(session, 20, ["SUM(x) AS s", "COUNT(*) + SUM(x) AS t"]))
+    assert max(narrow.values()) < 0.91, narrow
 
 
 def test_a_single_integer_has_the_width_of_its_own_law(session: dp.Session) -> None:
