@@ -109,7 +109,10 @@ def _written(name: str, path: Path, sql: str) -> Iterator[Line]:
 def _run(code: str, path: str, sql: str, ends: int = ENDS) -> tuple[float, float, float]:
     """Seconds to the answer, its peak of memory in bytes, seconds to the answer with its intervals."""
     done = subprocess.run(
-        [sys.executable, "-c", peak.SOURCE + code, path, sql, str(ends)], check=True, capture_output=True, text=True
+        [sys.executable, "-c", peak.SOURCE + code, path, sql, str(ends)],
+        check=True,
+        capture_output=True,
+        text=True,
     )
     seconds, memory, whole = json.loads(done.stdout.splitlines()[-1])  # DuckDB may draw a progress bar before
     return seconds, memory, whole
