@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import signal
+import sys
 import threading
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 
@@ -56,6 +59,23 @@ def test_statements_commands_and_errors(capsys: pytest.CaptureFixture[str]) -> N
     assert "private table" in errors
 
 
+@pytest.fixture
+def patience() -> Iterator[None]:
+    """A prompt that waits for more keys fails after a minute, where it would wait for ever."""
+
+    def end(*_: object) -> None:
+        sys.exit("the prompt waits for more keys")  # prompt_toolkit's loop goes on after any other error
+
+    before = signal.signal(signal.SIGALRM, end)
+    signal.alarm(60)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.usefixtures("patience")
 def test_a_terminal_edits_completes_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
@@ -73,6 +93,7 @@ def test_a_terminal_edits_completes_and_remembers(tmp_path: Path, monkeypatch: p
     assert "FROM visits" in history_place().read_text("utf-8")
 
 
+@pytest.mark.usefixtures("patience")
 def test_a_search_in_the_history_can_be_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The words that are searched for are no statement: they decide nothing about lines that follow."""
     from prompt_toolkit.input import create_pipe_input
