@@ -56,10 +56,16 @@ def test_a_frame_and_its_logical_types(session: Any) -> None:
     assert engine.public("visits", ["seen"]).column_names == ["seen"]
 
 
+def tables(session: Any) -> set[str]:
+    """The names of the tables and views of a session."""
+    return {row["tableName"] for row in session.sql("SHOW TABLES").collect()}
+
+
 def test_a_question_by_unit_and_the_session_is_left_as_it_was(session: Any) -> None:
     before = {
         key: session.conf.get(key, None) for key in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
     }
+    others = tables(session)  # of other tests of this process
     session.createDataFrame(FRAME).createOrReplaceTempView("visits")
     options: dict[str, Any] = {"privacy_unit": "id", "max_rows": 2, "bounds": {"age": (0, 120)}, "budget": 90}
     with dp.protect(session, table="visits", **options) as protected:
@@ -70,7 +76,7 @@ def test_a_question_by_unit_and_the_session_is_left_as_it_was(session: Any) -> N
             protected.sql("SELECT COUNT(*) AS n FROM visits WHERE regexp_matches(name, '(a|b)*c')", epsilon=1)
         assert protected.budget.spent == 40
     assert before == {key: session.conf.get(key, None) for key in before}
-    assert [row["tableName"] for row in session.sql("SHOW TABLES").collect()] == ["visits"]
+    assert tables(session) == others | {"visits"}
     session.catalog.dropTempView("visits")
     with pytest.raises(SourceError):
         open_source("spark:nothing_of_that_name")
