@@ -2,12 +2,18 @@
 
 Each session has a policy and a ledger of its own. For tests of questions alone: one that closes, damages or replaces an
 engine, or plants a fault in how tables are opened, calls `dp.protect`.
+
+An engine holds a dozen threads, and is a part of a cycle, which the garbage collector finds late: thousands of threads
+would pile up. So an engine that was let go is closed with the last of its sessions.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections import OrderedDict
 from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, cast
 from unittest import mock
 
@@ -19,22 +25,59 @@ from discreet.engines.duckdb import DuckDBEngine
 MOST = 6
 """So many engines stay open, those that were asked for last."""
 _open_all: Any = DuckDBEngine.open_all
-_engines: OrderedDict[tuple[Any, ...], tuple[DuckDBEngine, object]] = OrderedDict()
-"""By the identities of their tables, which are kept beside each, so that no other object has one of these."""
+
+
+@dataclass(eq=False)
+class Kept:
+    """An engine over some tables.
+
+    Attributes:
+        engine: whose own `close` does nothing.
+        tables: kept beside it, so that no other object has the identity of one.
+        sessions: the identities of those that nobody closed.
+        left: whether no further session gets it.
+    """
+
+    engine: DuckDBEngine
+    tables: object
+    sessions: set[int] = field(default_factory=set)
+    left: bool = False
+
+    def see(self) -> None:
+        """Close the engine where nobody can ask it."""
+        if self.left and not self.sessions:
+            DuckDBEngine.close(self.engine)
+
+
+_engines: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
+"""By the identities of their tables."""
 
 
 def protect(source: Any, **given: Any) -> dp.Session:
-    """As `dp.protect`; the session does not close its engine, which may be that of earlier ones over the same tables.
+    """As `dp.protect`; the engine may be that of earlier sessions over the same tables.
 
     Args:
         source: a table of Arrow, or several by name; others are opened anew each time.
         given: the other arguments of `dp.protect`.
     """
-    with mock.patch.object(DuckDBEngine, "open_all", _kept):
-        return dp.protect(source, **given)
+    used: list[Kept] = []
+    with mock.patch.object(DuckDBEngine, "open_all", partial(_kept, used)):
+        session = dp.protect(source, **given)
+    for kept in used:
+        kept.sessions.add(id(session))
+        session.__dict__["close"] = partial(_close, weakref.ref(session), kept)
+    return session
 
 
-def _kept(sources: Iterable[tuple[str | None, object, object]]) -> DuckDBEngine:
+def _close(session: weakref.ref[dp.Session], kept: Kept) -> None:
+    closed = session()
+    assert closed is not None
+    type(closed).close(closed)
+    kept.sessions.discard(id(closed))
+    kept.see()
+
+
+def _kept(used: list[Kept], sources: Iterable[tuple[str | None, object, object]]) -> DuckDBEngine:
     listed = list(sources)
     if not all(isinstance(source, pa.Table) for _, source, _ in listed):
         return cast(DuckDBEngine, _open_all(listed))  # files and connections may change
@@ -42,8 +85,11 @@ def _kept(sources: Iterable[tuple[str | None, object, object]]) -> DuckDBEngine:
     if key not in _engines:
         engine: DuckDBEngine = _open_all(listed)
         engine.__dict__["close"] = lambda: None
-        _engines[key] = engine, listed
+        _engines[key] = Kept(engine, listed)
     _engines.move_to_end(key)
+    used.append(_engines[key])
     while len(_engines) > MOST:
-        _engines.popitem(last=False)
-    return _engines[key][0]
+        _, oldest = _engines.popitem(last=False)
+        oldest.left = True
+        oldest.see()
+    return used[-1].engine
