@@ -28,7 +28,7 @@ class Unlisted:
 
     column: Column
     asked: tuple[Value, ...]
-    near: str | None
+    near: Value | None
 
 
 def conditions(relation: Relation) -> Iterator[Expression]:
@@ -52,8 +52,9 @@ def unlisted(condition: Expression) -> Unlisted | None:
     keys = columns[0].span.domain or ()
     if any(one in keys for one in asked):
         return None
-    near = difflib.get_close_matches(str(asked[0]), [str(key) for key in keys], n=1)
-    return Unlisted(columns[0], asked, near[0] if near else None)
+    spelled = {str(key): key for key in keys}
+    near = difflib.get_close_matches(str(asked[0]), spelled, n=1)
+    return Unlisted(columns[0], asked, spelled[near[0]] if near else None)
 
 
 def never_true(condition: Expression) -> bool:

@@ -334,7 +334,7 @@ def _meant(relation: Relation) -> str:
     found = (unlisted(condition) for condition in conditions(relation))
     near = next((one for one in found if one is not None and one.near is not None), None)
     if near is not None:
-        said = exp.Literal.string(near.near).sql("duckdb")
+        said = exp.convert(near.near).sql("duckdb")
         return f"Did you mean {said}? The policy lists the keys of {near.column.name}."
     return "Look at the conditions of WHERE and at the keys and bounds of the policy, or group by something else."
 

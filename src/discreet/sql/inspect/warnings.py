@@ -125,9 +125,9 @@ def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> I
 
 
 def _unlisted(condition: Expression) -> str:
-    """The warning of a comparison with texts that are no keys, such as misspelt ones; empty for any other condition."""
+    """The warning of a comparison with values that are no keys, such as misspelt ones; empty for any other condition."""
     found = unlisted(condition)
     if found is None:
         return ""
-    meant = f": did you mean {value(found.near)}?" if found.near else ", as the policy lists them"
+    meant = f": did you mean {value(found.near)}?" if found.near is not None else ", as the policy lists them"
     return f"none of the keys of {words(found.column)} is {' or '.join(map(value, found.asked))}{meant}"
