@@ -189,6 +189,6 @@ def _parameters(
 
 
 _known_parameters = lru_cache(RECENT, typed=True)(_parameters)
-"""The same, remembered: most questions have those of another one, and a text of their own."""
+"""`_parameters`, remembered: most questions have those of another one, and a text of their own."""
 _known = lru_cache(RECENT, typed=True)(_read)
-"""The same, remembered. By types, too: 1 and 1.0 and True are equal, and not all of them may stand everywhere."""
+"""`_read`, remembered. By types, too: 1 and 1.0 and True are equal, and not all of them may stand everywhere."""

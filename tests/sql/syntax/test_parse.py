@@ -41,7 +41,7 @@ def session() -> Iterator[dp.Session]:
     def never(*_: object) -> pa.Table:
         raise AssertionError("the engine was asked")
 
-    with pytest.MonkeyPatch.context() as monkey, shared.protect(
+    with pytest.MonkeyPatch.context() as monkey, dp.protect(
         {"visits": VISITS, "counties": COUNTIES}, table="visits", public=["counties"], privacy_unit="patient",
         max_rows=2, bounds={"age": (0, 120), "income": (0, 10)}, keys={"county": "counties.county"}, budget=10,
     ) as made:  # fmt: skip
