@@ -125,7 +125,7 @@ def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> I
 
 
 def _unlisted(condition: Expression) -> str:
-    """The warning of a comparison with values that are no keys, such as misspelt ones; empty for any other condition."""
+    """The warning of a comparison with values that are no keys, as misspelt ones are; empty for any other."""
     found = unlisted(condition)
     if found is None:
         return ""
