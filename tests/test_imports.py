@@ -47,6 +47,7 @@ def thawed() -> Iterator[None]:
     """Nothing is frozen, as in a new process; `conftest.py` freezes all that is there before the tests."""
     gc.unfreeze()
     yield
+    gc.collect()  # garbage that is frozen stays for ever, as would the threads of engines in it
     gc.freeze()
 
 
@@ -62,6 +63,7 @@ def test_what_is_made_while_modules_load_is_old_at_once() -> None:
 
 
 def test_objects_that_somebody_froze_stay_frozen() -> None:
+    gc.collect()
     gc.freeze()
     before = gc.get_freeze_count()
     with loading():
