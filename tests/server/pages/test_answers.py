@@ -5,8 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import pyarrow as pa
 import pytest
 
+from discreet.plots.releases import release as drawn_of
+from discreet.plots.render import svg
+from discreet.plots.theme import SIZES, Size
+from discreet.server.pages.answers import NARROW, reserved
+from tests import shared
 from tests.server.conftest import COUNT, Running, run
 from tests.server.visit import Visit
 
@@ -33,6 +39,19 @@ def test_an_answer_as_chart_files_and_card(running: Running) -> None:
     assert b"not protected" in visit.get(f"{path}/card").data
     assert visit.get(f"{path}/card.json").json["epsilon"] == "0.5"
     assert visit.get(f"{path}/card.md").headers["content-disposition"] == 'attachment; filename="card.md"'
+
+
+@pytest.mark.parametrize(
+    "keys", [[f"k{at}" for at in range(20)], [f"k{at}" for at in range(60)], list(range(20))]
+)
+def test_the_room_is_about_that_of_the_picture(keys: list[object]) -> None:
+    """Bars of texts, more than are drawn, and points of numbers."""
+    with shared.protect(pa.table({"k": keys}), privacy_unit="row", keys={"k": keys}, budget=1) as session:
+        release = session.sql("SELECT k, COUNT(*) AS n FROM data GROUP BY k", 1)
+    for name, size in (("wide", SIZES["slide"]), ("narrow", Size(*NARROW))):
+        found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg(drawn_of(release, size=size)))
+        assert found is not None
+        assert [float(one) for one in found.groups()] == pytest.approx(reserved(release)[name], rel=0.1)
 
 
 def test_the_card_of_a_data_set_is_for_all_who_may_see_it(running: Running) -> None:

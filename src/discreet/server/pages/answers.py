@@ -30,8 +30,6 @@ ROWS = 500
 """Rows of an answer on its page; the downloads have all."""
 NARROW = (260, 230, 12)
 """Width, height and letters of a picture whose words can be read on a phone."""
-BARS = 16
-"""Answers of more rows are drawn as lines or points, of one height."""
 CARDS: Mapping[str, tuple[str, Callable[[Card], str]]] = {
     "card.md": ("text/markdown; charset=utf-8", Card.to_markdown),
     "card.json": ("application/json", Card.to_json),
@@ -140,16 +138,17 @@ def url_of(request: Request) -> str:
     return str(request.base_url).rstrip("/")
 
 
-def reserved(rows: int) -> dict[str, tuple[int, int]]:
+def reserved(release: Release) -> dict[str, tuple[int, int]]:
     """About the width and height of the picture of an answer, so that a page keeps room for it while it loads.
 
-    Example:
-        >>> reserved(8)
-        {'wide': (880, 357), 'narrow': (340, 277)}
+    Bars need more room the more there are; all other pictures have one height.
     """
-    bars = min(max(rows, 3), BARS)
-    if rows > BARS:
-        return {"wide": (880, 524), "narrow": (340, 336)}
+    from discreet.plots.release_rows import MOST_BARS, is_key, kind_of, rows_of
+
+    keys = [name for name in release.columns if name not in release.low and is_key(release, name)]
+    if kind_of(rows_of(release, keys, ()), keys) != "bars":
+        return {"wide": (880, 524), "narrow": (440, 336)}
+    bars = min(max(len(release), 3), MOST_BARS)
     return {"wide": (880, 117 + 30 * bars), "narrow": (340, 101 + 22 * bars)}
 
 
@@ -166,7 +165,7 @@ def answer_page(
             drawn = True
     return page(
         request, "answer.html", visitor, name=name, release=release, given=given, key=key, invented=invented,
-        drawn=drawn, room=reserved(len(release)), header=shown.header(release),
+        drawn=drawn, room=reserved(release) if drawn else {}, header=shown.header(release),
         rows=shown.rows(release, ROWS), most=ROWS,
         right=shown.to_the_right(release), footer=shown.footer(paid), forms=FORMS,
         url=url_of(request), budget=budget,
