@@ -75,9 +75,16 @@ def test_a_value_that_sql_cannot_write_is_refused_without_being_shown(value: obj
     assert repr(value) not in str(caught.value)
 
 
-def test_a_number_of_thousands_of_digits_is_refused_as_any_other() -> None:
+@pytest.mark.parametrize("value", [10**5000, *map(Decimal, ("1E999999999", "-1E-999999999", "0E9999", "0E-9999"))])
+def test_a_number_of_thousands_of_digits_is_refused_as_any_other(value: int | Decimal) -> None:
+    """A few letters of a decimal would else be written as a thousand million digits."""
     with pytest.raises(InvalidParameter):
-        literal(10**5000)
+        literal(value)
+
+
+@pytest.mark.parametrize("value", ["1E308", "1E-330", "0E+2", "123456789012345678901234567890.125"])
+def test_a_decimal_in_the_range_of_doubles_is_written_exactly(value: str) -> None:
+    assert Decimal(literal(Decimal(value))) == Decimal(value)
 
 
 def test_numbered_placeholders_stand_in_any_order_and_twice() -> None:

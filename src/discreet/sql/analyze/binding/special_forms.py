@@ -340,7 +340,7 @@ LATER: dict[type[exp.Expr], Form] = {
 }  # fmt: skip
 """By the class that the parser gives them."""
 LATER_BY_NAME: dict[str, Form] = {
-    **dict.fromkeys(("date_part", "datepart", "date_sub", "datesub"), _of_dates),
+    **dict.fromkeys(("date_part", "datepart", "date_sub", "datesub", "to_date"), _of_dates),
     **dict.fromkeys(("list_extract", "list_element", "array_extract", "list_slice"), _of_lists),
     **dict.fromkeys(("array_slice", "list_has_all", "array_has_all"), _of_lists),
     **dict.fromkeys(("grid", "h3_cell", "h3_latlng_to_cell_string"), _of_places),
