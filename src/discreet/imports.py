@@ -26,7 +26,8 @@ def loading() -> Iterator[None]:
         yield
     finally:
         if collecting:
-            if len(sys.modules) > known and not gc.get_freeze_count():  # objects that somebody froze stay frozen
+            loaded = len(sys.modules) > known
+            if loaded and not gc.get_freeze_count():  # objects that somebody froze stay frozen
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

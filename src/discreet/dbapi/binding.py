@@ -113,7 +113,7 @@ def _is_finite(value: float | Decimal) -> bool:
         return math.isfinite(value)
     # A few letters, such as 1E999999999, would be written as a thousand million digits.
     last = value.as_tuple().exponent if value.is_finite() else None
-    return isinstance(last, int) and -MOST_DIGITS <= last and value.adjusted() <= MOST_DIGITS
+    return isinstance(last, int) and last >= -MOST_DIGITS and value.adjusted() <= MOST_DIGITS
 
 
 def _places(found: Sequence[Token], style: Style) -> Iterator[tuple[int, int, int]]:
