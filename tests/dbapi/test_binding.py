@@ -75,13 +75,15 @@ def test_a_value_that_sql_cannot_write_is_refused_without_being_shown(value: obj
     assert repr(value) not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "value", [10**5000, *map(Decimal, ("1E999999999", "-1E-999999999", "0E9999", "0E-9999"))]
-)
-def test_a_number_of_thousands_of_digits_is_refused_as_any_other(value: int | Decimal) -> None:
-    """A few letters of a decimal would else be written as a thousand million digits."""
+def test_a_number_of_thousands_of_digits_is_refused_as_any_other() -> None:
     with pytest.raises(InvalidParameter):
-        literal(value)
+        literal(10**5000)
+
+
+@pytest.mark.parametrize("value", ["1E999999999", "-1E-999999999", "0E9999", "0E-9999"])
+def test_a_few_letters_are_not_written_as_a_thousand_million_digits(value: str) -> None:
+    with pytest.raises(InvalidParameter):
+        literal(Decimal(value))
 
 
 @pytest.mark.parametrize("value", ["1E308", "1E-330", "0E+2", "123456789012345678901234567890.125"])
