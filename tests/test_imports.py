@@ -7,6 +7,7 @@ import importlib.util
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
@@ -52,8 +53,9 @@ def thawed() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("thawed")
-def test_what_is_made_while_modules_load_is_old_at_once() -> None:
+def test_what_is_made_while_modules_load_is_old_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     with loading():
+        monkeypatch.setitem(sys.modules, "a_module_that_loads", ModuleType("a_module_that_loads"))
         assert not gc.isenabled()
         made: list[object] = [[] for _ in range(1000)]
     assert gc.isenabled()
@@ -62,12 +64,25 @@ def test_what_is_made_while_modules_load_is_old_at_once() -> None:
     assert gc.get_freeze_count() == 0
 
 
-def test_objects_that_somebody_froze_stay_frozen() -> None:
+@pytest.mark.usefixtures("thawed")
+def test_garbage_is_still_found_where_nothing_was_left_to_load() -> None:
+    """Sessions are opened again and again; the oldest generation is looked through only as it grows by itself."""
+    gc.collect(0)  # the next look is far enough away for the hundred
+    made: list[object] = [[] for _ in range(100)]
+    old = {id(one) for one in gc.get_objects(2)}
+    assert old.isdisjoint(map(id, made))
+    with loading():
+        import discreet.imports  # noqa: F401
+    assert {id(one) for one in gc.get_objects(2)}.isdisjoint(map(id, made))
+    assert gc.isenabled()
+
+
+def test_objects_that_somebody_froze_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     gc.collect()
     gc.freeze()
     before = gc.get_freeze_count()
     with loading():
-        pass
+        monkeypatch.setitem(sys.modules, "a_module_that_loads", ModuleType("a_module_that_loads"))
     assert gc.get_freeze_count() == before > 0
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import importlib
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import ModuleType
@@ -16,15 +17,17 @@ def loading() -> Iterator[None]:
 
     Modules make hundreds of thousands of objects that live on. To look for garbage among them again and again takes
     an eighth of the time, and to look once for each generation when the collector is back another twelfth. So they
-    go to the oldest generation at once.
+    go to the oldest generation at once; but only if some were loaded, for garbage that went there with every session
+    that is opened would not be looked for again.
     """
-    collecting = gc.isenabled()
+    collecting, known = gc.isenabled(), len(sys.modules)
     gc.disable()
     try:
         yield
     finally:
         if collecting:
-            if not gc.get_freeze_count():  # objects that somebody froze stay frozen
+            loaded = len(sys.modules) > known
+            if loaded and not gc.get_freeze_count():  # objects that somebody froze stay frozen
                 gc.freeze()
                 gc.unfreeze()
             gc.enable()

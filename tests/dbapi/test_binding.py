@@ -80,6 +80,17 @@ def test_a_number_of_thousands_of_digits_is_refused_as_any_other() -> None:
         literal(10**5000)
 
 
+@pytest.mark.parametrize("value", ["1E999999999", "-1E-999999999", "0E9999", "0E-9999"])
+def test_a_few_letters_are_not_written_as_a_thousand_million_digits(value: str) -> None:
+    with pytest.raises(InvalidParameter):
+        literal(Decimal(value))
+
+
+@pytest.mark.parametrize("value", ["1E308", "1E-330", "0E+2", "123456789012345678901234567890.125"])
+def test_a_decimal_in_the_range_of_doubles_is_written_exactly(value: str) -> None:
+    assert Decimal(literal(Decimal(value))) == Decimal(value)
+
+
 def test_numbered_placeholders_stand_in_any_order_and_twice() -> None:
     text = "SELECT $2, $1, '$3', $2"
     assert bind(text, [1, "b"], "numeric_dollar") == "SELECT  'b' ,  1 , '$3',  'b' "

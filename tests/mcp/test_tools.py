@@ -154,6 +154,7 @@ def test_a_price_is_a_text_or_a_number(assistant: MCPServer) -> None:
     assert call(assistant, "preview", query=BY_COUNTY, epsilon=1).json["epsilon"] == "1"
     for wrong in (True, None, [0.1], -1, 0, "x" * 101, float("inf")):
         assert call(assistant, "query", query=BY_COUNTY, epsilon=wrong).error, wrong
+    assert "thousands of digits" in call(assistant, "query", query=BY_COUNTY, epsilon=10**5000).text
     assert call(assistant, "history").json["budget"]["left"] == "1.9"
 
 

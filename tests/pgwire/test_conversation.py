@@ -292,3 +292,22 @@ def test_who_asks_too_often_is_slowed_down_and_then_told(wire: Wire, monkeypatch
         with pytest.raises(psycopg.errors.TooManyConnections, match="You ask too often"):
             connection.execute("SELECT 1")
         assert other.execute("SELECT 1").fetchone() == (1,)
+
+
+def test_who_cancels_while_they_wait_for_their_turn_is_charged_nothing(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service, rate = wire.running.service, Rate(0.0001, 1)
+    wire.running.person("eve", epsilon=1)
+    with wire.connect("eve", EPSILON) as connection:
+        monkeypatch.setattr(service, "rate", rate)
+        connection.execute("SELECT 1")
+        timer = threading.Timer(0.2, connection.cancel_safe)
+        timer.start()
+        with pytest.raises(psycopg.errors.QueryCanceled):
+            connection.execute("SELECT COUNT(*) AS n FROM visits WHERE age > 71")
+        timer.join()
+        monkeypatch.setattr(service, "rate", Rate(100, 9))
+        assert "an earlier answer" not in _notices(
+            connection, "SELECT COUNT(*) AS n FROM visits WHERE age > 71"
+        )

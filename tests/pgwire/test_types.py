@@ -93,6 +93,7 @@ def test_a_value_without_a_format_of_bytes_is_refused(kind: types.Kind, value: A
      (b"2024-01-02 +00", 1043, 0, "2024-01-02 +00"), (b"2024-01-02 03:04:05.5-07", 0, 0, dt.datetime(2024, 1, 2, 3, 4, 5, 500_000)),
      (b"2024-01-02 03:04:05+02", 1114, 0, dt.datetime(2024, 1, 2, 3, 4, 5)),
      (b"2024-01-02 03:04:05+02", 1184, 0, dt.datetime(2024, 1, 2, 1, 4, 5)), (b"2024-01-02 03:04:05", 1184, 0, dt.datetime(2024, 1, 2, 3, 4, 5)),
+     (b"2024-01-02+02:00", 1184, 0, dt.datetime(2024, 1, 1, 22)), (b"2024-01-02-05", 1184, 0, dt.datetime(2024, 1, 2, 5)),
      (struct.pack("!q", 1), 1184, 1, dt.datetime(2000, 1, 1, 0, 0, 0, 1))],
 )  # fmt: skip
 def test_parameters(data: bytes | None, oid: int, form: int, value: Any) -> None:

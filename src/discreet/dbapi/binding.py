@@ -109,7 +109,11 @@ def _is_finite(value: float | Decimal) -> bool:
     """Whether a number is one of up to some thousand digits."""
     if isinstance(value, int):
         return value.bit_length() < LARGEST
-    return value.is_finite() if isinstance(value, Decimal) else math.isfinite(value)
+    if not isinstance(value, Decimal):
+        return math.isfinite(value)
+    # A few letters, such as 1E999999999, would be written as a thousand million digits.
+    last = value.as_tuple().exponent if value.is_finite() else None
+    return isinstance(last, int) and last >= -MOST_DIGITS and value.adjusted() <= MOST_DIGITS
 
 
 def _places(found: Sequence[Token], style: Style) -> Iterator[tuple[int, int, int]]:
@@ -129,6 +133,8 @@ MOST = 1000
 """Placeholders of a question."""
 LARGEST = 1 << 12
 """Bits of a whole number; doubles have 1,024."""
+MOST_DIGITS = 1250
+"""Digits of a decimal before its point, and behind it."""
 
 
 def _seen(written: str, kind: TokenType, value: str | None = None) -> str:

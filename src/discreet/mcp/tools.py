@@ -14,7 +14,7 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr
 
 from discreet import __version__, far
 from discreet.engines.sandbox import QUOTED
-from discreet.errors import DiscreetError, QueryRefused
+from discreet.errors import DiscreetError, InvalidParameter, QueryRefused
 from discreet.mcp.sources import Document, Source
 from discreet.mcp.texts import Texts
 from discreet.quoting import quote
@@ -138,13 +138,13 @@ class Tools:
         """Give the price of a question and the expected error of each column, for nothing and without reading data."""
         see_keys(query)
         _, texts = await self._schema()
-        return await self._saying(texts, query, lambda: self._previewed(query, str(epsilon), texts))
+        return await self._saying(texts, query, lambda: self._previewed(query, _words(epsilon), texts))
 
     async def query(self, query: Query, epsilon: Epsilon) -> Document:
         """Answer a question and charge its epsilon to your budget, which is never filled up again."""
         see_keys(query)
         _, texts = await self._schema()
-        return await self._saying(texts, query, lambda: self._answered(query, str(epsilon), texts))
+        return await self._saying(texts, query, lambda: self._answered(query, _words(epsilon), texts))
 
     async def history(self) -> Document:
         """List your questions that were charged, the newest first; to ask one again is free."""
@@ -212,6 +212,19 @@ class Tools:
             "meanings": _meanings(texts, release.meanings, query),
             "budget": await self._source.budget(),
         }
+
+
+def _words(epsilon: str | int | float) -> str:
+    """A price as text.
+
+    Raises:
+        InvalidParameter: it has so many digits that Python writes none of them.
+    """
+    try:
+        return str(epsilon)
+    except ValueError:
+        pass
+    raise InvalidParameter("epsilon has thousands of digits.", 'Write it like 0.1 or "1/3".')
 
 
 def see_keys(query: str) -> None:

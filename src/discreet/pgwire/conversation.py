@@ -161,8 +161,7 @@ class Conversation:
 
     async def _asked(self, text: str) -> Result:
         """Ask one statement; a request to cancel ends the wait for it, and never the charge."""
-        await self._see_caller()
-        self._task = asyncio.ensure_future(self._answers.result(text))
+        self._task = asyncio.ensure_future(self._when_allowed(text))
         try:
             result = await self._task
         finally:
@@ -171,6 +170,11 @@ class Conversation:
             said = (("S", "NOTICE"), ("V", "NOTICE"), ("C", "00000"), ("M", words))
             self._writer.write(wire.fields(b"N", said))
         return result
+
+    async def _when_allowed(self, text: str) -> Result:
+        """Wait for a turn, then ask; somebody who cancels while they wait is charged nothing."""
+        await self._see_caller()
+        return await self._answers.result(text)
 
     async def _see_caller(self) -> None:
         """See that the token still holds, and wait where its owner asks too often.

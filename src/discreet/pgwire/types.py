@@ -225,6 +225,8 @@ def _read(words: str, oid: int) -> Any:
     if oid == BOOL.oid:
         return {"t": True, "f": False, "true": True, "false": False, "1": True, "0": False}[words.lower()]
     if oid == _ZONED_OID:
+        if words[10:11] in ("+", "-"):  # else the zone would be read as the time
+            words = f"{words[:10]} 00:00{words[10:]}"
         moment = dt.datetime.fromisoformat(words)
         return moment if moment.tzinfo is None else moment.astimezone(dt.UTC).replace(tzinfo=None)
     zoned = _ZONED.fullmatch(words) if oid in (0, DATE.oid, TIMESTAMP.oid) else None

@@ -168,3 +168,19 @@ def test_half_widths_are_kept_by_all_that_they_depend_on(monkeypatch: pytest.Mon
     for place in range(9):
         intervals.linear_half_width(release, release.aggregates[0], 0.5 + place / 20)
         assert len(release.memo["half-widths"]) <= 2
+
+
+def test_a_half_width_that_another_thread_throws_away_is_worked_out_again() -> None:
+    class Cleared(dict[object, float | None]):
+        """Is empty as soon as it was looked into."""
+
+        def __contains__(self, key: object) -> bool:
+            found = super().__contains__(key)
+            self.clear()
+            return found
+
+    release, _ = released(40, "SELECT COUNT(*) AS n FROM data", Fraction(1))
+    (aggregate,) = release.aggregates
+    known = intervals.linear_half_width(release, aggregate, 0.9)
+    release.memo["half-widths"] = Cleared(release.memo["half-widths"])
+    assert intervals.linear_half_width(release, aggregate, 0.9) == known

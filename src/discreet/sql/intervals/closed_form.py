@@ -58,12 +58,12 @@ def linear_half_width(release: PlannedRelease, aggregate: Aggregate, confidence:
     # The noise depends on no literal of the question, and a service is asked the same shape again and again.
     known: dict[object, float | None] = unfilled(release).memo.setdefault("half-widths", {})
     key = (aggregate.measure, aggregate.quantity, aggregate.whole, confidence)
-    if key not in known:
+    found = known.get(key, math.nan)  # another thread may clear it at any time
+    if found is not None and math.isnan(found):
         if len(known) >= MOST_WIDTHS:
             known.clear()
         known[key] = found = _half_width(release, aggregate, confidence)
-        return found
-    return known[key]
+    return found
 
 
 def _half_width(release: PlannedRelease, aggregate: Aggregate, confidence: float) -> float | None:

@@ -27,6 +27,8 @@ PARTS = (*DAY_PARTS, *CLOCK_PARTS, "epoch")
 _SECONDS = "YYYY-MM-DD HH24:MI:SS"
 WRITTEN = {"YYYY-MM-DD": "DATE", **dict.fromkeys((_SECONDS, f"{_SECONDS}.US", f"{_SECONDS}.MS"), "TIMESTAMP")}
 """The formats of PostgreSQL that texts are read by, and the type of each."""
+_OF_FORMAT = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d(?::\d\d(?::\d\d(?:\.\d{1,6})?)?)?)?", re.ASCII)
+"""PostgreSQL passes over a zone that no format names, and a literal is moved by it: neither is to be guessed."""
 
 
 def _unit(binder: Binder, node: exp.Expr | None, whole: exp.Expr, allowed: tuple[str, ...]) -> str:
@@ -202,10 +204,10 @@ def _written(binder: Binder, node: exp.Expr) -> Expression:
     given = node.expressions or [node.this, node.args.get("scale")]
     literals = [one for one in given if isinstance(one, exp.Literal) and one.is_string]
     kind = WRITTEN.get(literals[1].name.upper()) if len(literals) == len(given) == 2 else None
-    if kind is None:
+    if kind is None or not _OF_FORMAT.fullmatch(literals[0].name):
         raise binder.refuse(
             node,
-            "A text is read by a format only where both are written out, and the format is that of ISO 8601.",
+            "A text is read by a format only where both are written out as ISO 8601 has it, without a zone.",
             "Write DATE '2025-01-31', or TO_DATE('2025-01-31', 'YYYY-MM-DD').",
         )
     return binder.bind(exp.cast(literals[0].copy(), kind))
