@@ -60,7 +60,8 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
         marginal.name
         for workload in plan.workloads
         if workload.pieces is not None or (workload.closed and not all(map(every_row, workload.finest.keys)))
-        for _, marginal in workload.marginals
+        for keys, marginal in workload.marginals
+        if workload.pieces is not None or len(keys) < len(workload.sizes)
     }
     series = {name for workload in plan.workloads if _smooth(workload) for name in workload.tables}
     tables = tables_of(plan, noisy) if series else []
