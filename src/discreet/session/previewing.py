@@ -12,6 +12,7 @@ from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
 from discreet.session.memory import answering as memory
 from discreet.session.memory.dispatch import reused
+from discreet.session.memory.lacking import lacking
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, preview_of
@@ -58,7 +59,7 @@ def preview(
         shown = known.together() if epsilon else known.shown()
     found = preview_of(shown, queries.catalog.public, asked.level, group_rows, cost, budget.left)
     if known is None:
-        return found
+        return replace(found, known=lacking(queries, asked)) if used and plan.releases else found
     said = _said(queries, known, group_rows) if used else _offered(queries, known, asked, group_rows)
     return replace(found, epsilon=plan.epsilon if epsilon else Fraction(0), known=said)
 
