@@ -12,7 +12,6 @@ from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
 from discreet.session.memory import answering as memory
 from discreet.session.memory.dispatch import reused
-from discreet.session.memory.lacking import lacking
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, preview_of
@@ -59,7 +58,7 @@ def preview(
         shown = known.together() if epsilon else known.shown()
     found = preview_of(shown, queries.catalog.public, asked.level, group_rows, cost, budget.left)
     if known is None:
-        return replace(found, known=lacking(queries, asked)) if used and plan.releases else found
+        return replace(found, known=memory.asked_anew(queries, asked)) if used and plan.releases else found
     said = _said(queries, known, group_rows) if used else _offered(queries, known, asked, group_rows)
     return replace(found, epsilon=plan.epsilon if epsilon else Fraction(0), known=said)
 
@@ -139,7 +138,7 @@ def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int) -> 
 
 
 def _offered(queries: Queries, known: memory.RecalledQuestion, asked: Question, group_rows: int) -> str:
-    """What `reuse` would charge for an answer as exact as the asked one, and what earlier answers tell alone."""
+    """The price with `reuse` of an answer as exact as the asked one, and how exactly earlier ones alone tell it."""
     cost, _ = memory.as_exact(queries, asked)
     said = _said(queries, known, group_rows)
     return f"with reuse: epsilon {show(cost)}; {said}" if cost else f"with reuse: {said}"

@@ -229,11 +229,18 @@ def _lacking(
     queries: Queries, question: Question, known: RecalledQuestion | None, used: bool = True
 ) -> list[str]:
     """The warning that an earlier answer would have made a question that is asked anew."""
-    if known is not None or not used:
-        return []
+    said = asked_anew(queries, question) if used and known is None else ""
+    return [said] if said else []
+
+
+def asked_anew(queries: Queries, question: Question) -> str:
+    """Which earlier answer would make a question, had its groups not lacked rows; "" where there is none."""
+    plan = queries.planned(question)
+    if queries.remembered is None or not recallable(plan):
+        return ""
     from discreet.session.memory.lacking import lacking
 
-    return list(filter(None, [lacking(queries, question)]))
+    return lacking(plan, recall(queries, queries.remembered))
 
 
 def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]) -> list[str]:

@@ -5,20 +5,15 @@ Privacy: reads the text, the policy and the plans of earlier questions, never th
 
 from __future__ import annotations
 
-from discreet.session.memory.answering import recall
-from discreet.session.queries import Queries
-from discreet.session.question import Question
-from discreet.sql.finish.recall import recallable
+from discreet.sql.finish.recall import Recall
 from discreet.sql.inspect.wording import named_keys
+from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.workloads.axes import listed
 
 
-def lacking(queries: Queries, question: Question) -> str:
+def lacking(plan: QueryPlan, earlier: Recall) -> str:
     """The earlier question that does not make this one, with the reason and the fix; "" where there is none."""
-    plan = queries.planned(question)
-    if queries.remembered is None or not recallable(plan):
-        return ""
-    found = recall(queries, queries.remembered).lacking(plan.releases[0])
+    found = earlier.lacking(plan.releases[0])
     if found is None:
         return ""
     number, keys = found
