@@ -58,8 +58,8 @@ def preview(
         shown = known.together() if epsilon else known.shown()
     found = preview_of(shown, queries.catalog.public, asked.level, group_rows, cost, budget.left)
     if known is None:
-        return found
-    said = _said(queries, known, group_rows, used)
+        return replace(found, known=memory.asked_anew(queries, asked)) if used and plan.releases else found
+    said = _said(queries, known, group_rows) if used else _offered(queries, known, asked, group_rows)
     return replace(found, epsilon=plan.epsilon if epsilon else Fraction(0), known=said)
 
 
@@ -127,12 +127,18 @@ def _apart(whole: QueryPlan) -> list[str]:
     )
 
 
-def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int, used: bool) -> str:
+def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int) -> str:
     """The earlier questions, and how exactly they alone tell the answer."""
     numbers = ", ".join(map(str, known.numbers))
     said = f"question{'s' * (len(known.numbers) > 1)} {numbers}"
     if not known.whole:
-        return f"combined with {said}" if used else f"with reuse: combined with {said}"
+        return f"combined with {said}"
     errors = memory.errors_of(queries, known.shown(), known.question, group_rows)
-    free = f"free, from {said}: " + ", ".join(f"{name} ± {error:,.4g}" for name, error in errors.items())
-    return free if used else f"with reuse: {free}"
+    return f"free, from {said}: " + ", ".join(f"{name} ± {error:,.4g}" for name, error in errors.items())
+
+
+def _offered(queries: Queries, known: memory.RecalledQuestion, asked: Question, group_rows: int) -> str:
+    """The price with `reuse` of an answer as exact as the asked one, and how exactly earlier ones alone tell it."""
+    cost, _ = memory.as_exact(queries, asked)
+    said = _said(queries, known, group_rows)
+    return f"with reuse: epsilon {show(cost)}; {said}" if cost else f"with reuse: {said}"

@@ -16,6 +16,7 @@ from tests.depth import few
 
 import discreet as dp
 from discreet.errors import InvalidParameter
+from discreet.rational import show
 from discreet.session.analyst import AnalystSession
 from discreet.session.memory import answering
 from discreet.session.question import Question
@@ -35,6 +36,7 @@ FILES: dict[tuple[bool, int], str] = {}
 NUMBERS = itertools.count()
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM data GROUP BY ward"
 TABLE = "SELECT sex, age, COUNT(*) AS n FROM data GROUP BY sex, age"
+BY_BOTH = "SELECT sex, ward, COUNT(*) AS n FROM data WHERE sex IS NOT NULL GROUP BY sex, ward"
 TOTAL = "SELECT COUNT(*) AS n FROM data"
 
 
@@ -191,12 +193,29 @@ def test_an_epsilon_buys_noise_of_its_own_unless_told_otherwise() -> None:
         session.sql(TABLE, epsilon=1)
         preview = session.preview(TOTAL, epsilon="0.1")
         assert preview.epsilon == Fraction("0.1")
-        assert preview.known.startswith("with reuse: free, from question 1: n ± ")
+        price = session.preview(TOTAL, epsilon="0.1", reuse=True).epsilon  # 160 cells are not that exact
+        assert 0 < price < preview.epsilon
+        assert preview.known.startswith(f"with reuse: epsilon {show(price)}; free, from question 1: n ± ")
+        less = session.preview(TOTAL, epsilon="0.05")
+        assert less.known.startswith("with reuse: free, from question 1: n ± ")
+        assert session.preview(TOTAL, epsilon="0.05", reuse=True).epsilon == 0
         assert session.preview(TOTAL, epsilon="0.1", reuse=False).known == ""
         answer = session.sql(TOTAL, epsilon="0.1")
         assert answer.epsilon == Fraction("0.1")
         assert answer.known_from == ()
         assert session.budget.spent == Fraction("1.1")
+
+
+def test_the_finest_table_of_a_cube_is_known_though_a_key_may_be_missing() -> None:
+    """Its rows are those of the same question by itself; of the totals, rows of no listed ward are missing."""
+    with protect(nullable=True) as session:
+        cube = session.sql("SELECT sex, ward, COUNT(*) AS n FROM data GROUP BY CUBE (sex, ward)", epsilon=1)
+        finest = {(row["sex"], row["ward"]): row["n"] for row in cube}
+        answer = session.sql(BY_BOTH, epsilon="0.5", reuse=True)
+        assert answer.epsilon == 0
+        assert {
+            (row["sex"], row["ward"]): row["n"] for row in answer if row["sex"] is not None and row["ward"]
+        } == {cell: n for cell, n in finest.items() if None not in cell}
 
 
 def test_an_answer_is_never_counted_twice(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,10 @@ HELP = r"""A question ends with a semicolon, and may have several lines.
   \tables          the tables;  \d TABLE: the columns of one
   \card            the card of the last answer
   \epsilon [0.1]   the price of each question that names none; SET discreet.epsilon = 0.1 does the same
-  \q               leave"""
+  \q               leave; so do exit and quit"""
+
+BARE = {"exit": "q", "quit": "q", "help": "?"}
+"""The commands that need neither a backslash nor a semicolon, where each is the whole of a statement."""
 
 
 class Loop:
@@ -73,6 +76,8 @@ class Loop:
         try:
             if text.lstrip().startswith("\\"):
                 self._command(text.strip())
+            elif _bare(text) in BARE:
+                self._command("\\" + BARE[_bare(text)])
             else:
                 for statement in split(text):
                     self._statement(statement)
@@ -164,10 +169,15 @@ def complete(text: str) -> bool:
     """Whether a text is whole: a command, nothing, or statements that end with a semicolon.
 
     Example:
-        >>> [complete(text) for text in ("SELECT 1", "SELECT ';'", "SELECT 1;", " ")]
-        [False, False, True, True]
+        >>> [complete(text) for text in ("SELECT 1", "SELECT ';'", "SELECT 1;", " ", "exit")]
+        [False, False, True, True, True]
     """
-    if not text.strip() or text.lstrip().startswith("\\"):
+    if not text.strip() or text.lstrip().startswith("\\") or _bare(text) in BARE:
         return True
     found = tokens(text)
     return bool(found) and found[-1].text == ";" and text.rstrip().endswith(";")
+
+
+def _bare(text: str) -> str:
+    """A text without the semicolon that people write behind such a word."""
+    return text.strip().rstrip(";").rstrip().lower()

@@ -212,14 +212,35 @@ def within_error(
     """Answer a question for the least epsilon that reaches an error, beside earlier answers where they are used."""
     queries.rehearse(plan)
     cost, known = least(queries, question, within, GROUP_ROWS, used)
-    warned = _foreseen(queries, question, within)
+    warned = [*_foreseen(queries, question, within), *_lacking(queries, question, known, used)]
     found = _answer(queries, question, cost, known, say)
     return replace(found, warnings=(*found.warnings, *warned))
 
 
 def exactly_as(queries: Queries, question: Question, say: Callable[[str], None]) -> Release:
     """Answer a question as exactly as its epsilon alone would, for less where earlier answers tell of it."""
-    return _answer(queries, question, *as_exact(queries, question), say)
+    cost, known = as_exact(queries, question)
+    warned = _lacking(queries, question, known)
+    found = _answer(queries, question, cost, known, say)
+    return replace(found, warnings=(*found.warnings, *warned))
+
+
+def _lacking(
+    queries: Queries, question: Question, known: RecalledQuestion | None, used: bool = True
+) -> list[str]:
+    """The warning that an earlier answer would have made a question that is asked anew."""
+    said = asked_anew(queries, question) if used and known is None else ""
+    return [said] if said else []
+
+
+def asked_anew(queries: Queries, question: Question) -> str:
+    """Which earlier answer would make a question, had its groups not lacked rows; "" where there is none."""
+    plan = queries.planned(question)
+    if queries.remembered is None or not recallable(plan):
+        return ""
+    from discreet.session.memory.lacking import lacking
+
+    return lacking(plan, recall(queries, queries.remembered))
 
 
 def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]) -> list[str]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlglot import exp
 
+from discreet.sql.algebra.keys import Key
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.finish.estimates import Estimate, Source, Sums, better
 from discreet.sql.finish.window_sums import sums_of, windowed
@@ -60,7 +61,8 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
         marginal.name
         for workload in plan.workloads
         if workload.pieces is not None or (workload.closed and not all(map(every_row, workload.finest.keys)))
-        for _, marginal in workload.marginals
+        for keys, marginal in workload.marginals
+        if workload.pieces is not None or len(keys) < len(workload.sizes)
     }
     series = {name for workload in plan.workloads if _smooth(workload) for name in workload.tables}
     tables = tables_of(plan, noisy) if series else []
@@ -144,6 +146,29 @@ class Recall:
             used = used.union(*(one.used for one in ways))
             out.append(ways)
         return tuple(out)
+
+    def lacking(self, release: PlannedRelease) -> tuple[int, tuple[Key, ...]] | None:
+        """The number of an earlier question that would make a release, but for rows that are in none of its groups.
+
+        Returns:
+            The latest such question, with the keys whose values such rows lack; None where there is none.
+        """
+        for source in reversed(self.sources):
+            before = source.noisy.plan
+            every = frozenset(key.expression for key in before.keys)
+            for measure in release.measures:
+                own = _number_of(measure, release, before)
+                if own is None or windowed(source):
+                    continue
+                rows = release.parts[measure.part], before.parts[before.measures[own].part]
+
+                def fits(given: frozenset[Expression], rows: Any = rows, before: Any = before) -> bool:
+                    return places(release, rows[0], before, rows[1], given) is not None
+
+                if fits(every) and not fits(frozenset()):
+                    keys = tuple(key for key in before.keys if not fits(every - {key.expression}))
+                    return source.number, keys
+        return None
 
     def _best(
         self, ways: Sequence[Sums], groups: int, used: frozenset[tuple[Source, int]]

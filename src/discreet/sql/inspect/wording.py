@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ from discreet.engines.schema import Type
 from discreet.rational import show, small
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
+from discreet.sql.algebra.keys import Key
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
 from discreet.sql.measures.measure import Measure
@@ -202,7 +203,12 @@ def facts_of(plan: QueryPlan) -> list[Fact]:
 
 def keys_of(release: PlannedRelease) -> str:
     """The keys of a release in words; a column of which only some values count has its own name."""
-    return ", ".join(words(_listed(key.expression)) for key in release.keys) or "all rows"
+    return named_keys(release.keys) or "all rows"
+
+
+def named_keys(keys: Iterable[Key]) -> str:
+    """Some keys in words, as `keys_of` has them."""
+    return ", ".join(words(_listed(key.expression)) for key in keys)
 
 
 def _listed(expression: Expression) -> Expression:
