@@ -44,7 +44,7 @@ ROOMS = {
     "sql/functions": "apply casts dates logic names portable shifts texts",
     "sql/inspect": "column_rules cut_joins diagram explain_rows wording",
     "sql/intervals": "query_parts row_identity row_mapping simulated_quantiles",
-    "sql/lower": "capabilities common_subexpressions compile owners relation_sql run uses",
+    "sql/lower": "capabilities common_subexpressions compile owners relation_sql uses",
     "sql/measures": "tree_leaves",
     "sql/plan": "canonical_aggregates measure_choice plan planner strategies",
     "sql/syntax": "looking nodes priced qualified select_lists",

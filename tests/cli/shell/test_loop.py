@@ -59,7 +59,17 @@ def test_statements_commands_and_errors(capsys: pytest.CaptureFixture[str]) -> N
     assert "private table" in errors
 
 
-<<<<<<< HEAD
+@pytest.mark.parametrize("word", ["exit", "QUIT;", "quit ;"])
+def test_words_that_people_try_first_need_no_backslash(word: str, capsys: pytest.CaptureFixture[str]) -> None:
+    said: list[str] = []
+    with protected() as session:
+        loop = Loop(session, Settings(), said.append)
+        loop.feed(["help", word, "SHOW TABLES;"])
+    assert loop.ended
+    assert (len(said), loop.exit_code, capsys.readouterr().err) == (1, 0, "")
+    assert "leave" in said[0]
+
+
 @pytest.fixture
 def patience() -> Iterator[None]:
     """A prompt that waits for more keys fails after a minute, where it would wait for ever."""
@@ -77,19 +87,6 @@ def patience() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("patience")
-=======
-@pytest.mark.parametrize("word", ["exit", "QUIT;", "quit ;"])
-def test_words_that_people_try_first_need_no_backslash(word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    said: list[str] = []
-    with protected() as session:
-        loop = Loop(session, Settings(), said.append)
-        loop.feed(["help", word, "SHOW TABLES;"])
-    assert loop.ended
-    assert (len(said), loop.exit_code, capsys.readouterr().err) == (1, 0, "")
-    assert "leave" in said[0]
-
-
->>>>>>> new16
 def test_a_terminal_edits_completes_and_remembers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from prompt_toolkit.input import create_pipe_input
     from prompt_toolkit.output import DummyOutput
