@@ -146,7 +146,10 @@ def test_an_answer_is_not_to_be_had_before_its_slot(
     history = running.service.datasets["hospital"].history
     while not any(history.answered(key) for key in history.of("gus")):
         time.sleep(0.01)
+    (key,) = history.of("gus")
+    held = [(work.dataset, work.key) for work in running.service.questions.at_work()]
     try:
+        assert held == [("hospital", key)], "the desk holds it back, whoever asks"
         assert released() == (False, 422)
     finally:
         slot.set()
