@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import importlib.util
 from collections.abc import Iterator
 from typing import Any
 
@@ -217,6 +218,8 @@ def test_a_url_leads_to_a_server_and_its_table(session: Any) -> None:
 
 
 def test_a_server_that_is_not_there_is_refused_without_its_password() -> None:
+    if importlib.util.find_spec("clickhouse_connect") is None:
+        servers.missing("clickhouse-connect is not installed")
     with pytest.raises(SourceError, match="cannot be reached") as error:
         open_source("clickhouse://me:sesame@127.0.0.1:9/hospital#visits")
     assert "sesame" not in repr(error.value)
