@@ -284,6 +284,14 @@ SPARK: dict[str, list[str]] = {
 _WIDTHS = ((4, 1), (9, 9), (18, 3), (38, 10), (76, 0), (76, 76))
 _SECONDS = ["'0001-01-01 00:00:00'", "'9999-12-31 23:59:59'", "'2020-02-29 12:00:00'"]
 _FLOATS = ["'nan'", "'inf'", "'-inf'", "-0.0", "1.5"]
+
+
+def _moments(places: int) -> list[str]:
+    """Moments of ClickHouse up to the ends of 64 bits, beyond which there are microseconds of whole seconds."""
+    ends = ("9223372036854775807", "-9223372036854775807 - 1", "9223372036855", "-9223372036855")
+    return [*_SECONDS, *(f"reinterpret(toInt64({ticks}), 'DateTime64({places})')" for ticks in ends)]
+
+
 CLICKHOUSE: dict[str, list[str]] = {
     **{f"Nullable(Int{bits})": [f"'{value}'" for value in _integer(bits)] for bits in (8, 16, 32, 64, 128, 256)},
     **{f"UInt{bits}": [f"'{value}'" for value in _integer(bits, True)] for bits in (8, 16, 32, 64, 128, 256)},
@@ -301,7 +309,7 @@ CLICKHOUSE: dict[str, list[str]] = {
     "Date": ["'1970-01-01'", "'2149-06-06'", "'2020-02-29'"],
     "Nullable(Date32)": ["'0001-01-01'", "'9999-12-31'", "'2020-02-29'", "toInt32(2147483647)", "toInt32(-2147483648)"],
     "DateTime('Asia/Tokyo')": ["'1970-01-02 00:00:00'", "4294967295", "'2020-02-29 12:00:00'"],
-    **{f"Nullable(DateTime64({p}))": _SECONDS for p in (0, 3, 6)},
+    **{f"Nullable(DateTime64({p}))": _moments(p) for p in (0, 3, 6)}, "DateTime64(1)": _moments(1),
     "DateTime64(9, 'Europe/Paris')": ["'1900-01-01 00:00:00'", "'2262-04-11 23:47:16'"],
     "Array(Int64)": ["[]", "[1]"], "Map(String, Int64)": ["map()", "map('x', 1)"], "Tuple(Int64, String)": ["(1, 'x')"],
     "Nullable(IPv4)": ["'1.2.3.4'"], "IPv6": ["'::1'"], "JSON": ["'{}'"], "Array(Nullable(String))": ["[NULL]", "[]"],

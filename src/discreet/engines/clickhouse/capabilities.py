@@ -24,6 +24,8 @@ _INTEGER, _DOUBLE = "CAST({0} AS Int64)", "CAST({0} AS Float64)"
 _CUT = "toStringCutToZero({0})"
 _EXACT = "UInt64 Int128 UInt128 Int256 UInt256 Decimal"
 _TEXT = "CASE WHEN isValidUTF8({0}) THEN CAST({0} AS String) END"
+# Whole seconds of 64 bits may have more microseconds than 64 bits hold; toUnixTimestamp64Micro would fail over them.
+_MICROSECONDS = "accurateCastOrNull(toInt128(CAST({0} AS Decimal(38, 6)) * 1000000), 'Int64')"
 
 TYPES: Mapping[str, Physical] = MappingProxyType({
     **signed(_INTEGER, Int8=8, Int16=16, Int32=32, Int64=64), **unsigned(_INTEGER, UInt8=8, UInt16=16, UInt32=32),
@@ -36,7 +38,7 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
     **listed(Type.TEXT, "UUID", "CAST({0} AS String)", stored=True),
     **listed(Type.DATE, "Date Date32", "CAST({0} AS Int32)"),
     **listed(Type.TIMESTAMP, "DateTime", "CAST(toUnixTimestamp({0}) AS Int64) * 1000000"),
-    **listed(Type.TIMESTAMP, "DateTime64", "toUnixTimestamp64Micro({0})", stored=True),
+    **listed(Type.TIMESTAMP, "DateTime64", _MICROSECONDS, stored=True),
     **opaque(
         Array="{0}[1]", Map="{0}['key']", Tuple="{0}.1", JSON="CAST({0}.field AS Nullable(String))",
         IPv4="toString({0})", IPv6="toString({0})", Interval="", Time="toString({0})", Time64="toString({0})",

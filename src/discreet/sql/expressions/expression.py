@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from discreet.engines.schema import Type
@@ -88,15 +89,20 @@ def replace(expression: Expression, columns: Mapping[Expression, Expression]) ->
     return expression
 
 
-def weight(expression: Expression) -> int:
-    """How many columns and operations the SQL of an expression holds: a spelling may repeat its arguments."""
+def weight(expression: Expression, columns: Mapping[str, int] = MappingProxyType({})) -> int:
+    """How many columns and operations the SQL of an expression holds: a spelling may repeat its arguments.
+
+    Args:
+        expression: over some columns.
+        columns: the weights of those of them that are more than a name, by name.
+    """
     if not isinstance(expression, Call):
-        return int(isinstance(expression, Column))
+        return columns.get(expression.name, 1) if isinstance(expression, Column) else 0
     sql = expression.spelling.get("duckdb") or expression.spelling[""]
     total = 1
     for index, arg in enumerate(expression.args):
         if not isinstance(arg, Literal):
-            total += weight(arg) * (1 if "{*}" in sql else sql.count(f"{{{index}}}"))
+            total += weight(arg, columns) * (1 if "{*}" in sql else sql.count(f"{{{index}}}"))
     return total
 
 

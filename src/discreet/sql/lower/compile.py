@@ -31,7 +31,7 @@ from discreet.sql.lower.group_numbers import (
     short_axes,
     with_numbers,
 )
-from discreet.sql.lower.relation_sql import to_sql
+from discreet.sql.lower.relation_sql import read_by
 from discreet.sql.lower.texts.template import filled_in
 from discreet.sql.measures.group_sizes import with_sizes
 from discreet.sql.measures.measure import Measure
@@ -223,7 +223,7 @@ def _over_raw(part: MeasuredRows, measure: AnyMeasure) -> AnyMeasure:
 
 def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str]], steps: Steps) -> str:
     needed = {column.name for expression in used for column in leaves(expression)}
-    source = steps.over(to_sql(part.rows.relation, needed, steps.dialect))
+    source = steps.over(read_by(used, part.rows.relation, needed, steps.dialect))
     listed = [f"{sql} AS {name}" for name, sql in items]
     unit = [quote(UNIT, steps.dialect)] if part.rows.per_unit else []
     if steps.dialect.once is not None and listed:

@@ -6,7 +6,7 @@ Each column of a relation is canonical: values that compare as equal are alike, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from discreet.sql.algebra import relation as rel
@@ -14,14 +14,23 @@ from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.relation import RAW, UNIT, Relation, unit_of
 from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import Dialect, aggregated, quote
-from discreet.sql.expressions.expression import spell
+from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.common_subexpressions import Steps
 from discreet.sql.lower.owners import source_of, unit_item
+from discreet.sql.lower.texts.written_out import reading, too_large
 
 
 def to_sql(relation: Relation, needed: set[str], dialect: Dialect) -> str:
     """A SELECT that yields those of the needed columns that a relation has, and the unit column when it has one."""
     return _WRITERS[type(relation)](relation, needed & names_of(relation), dialect)
+
+
+def read_by(
+    expressions: Iterable[Expression | None], relation: Relation, needed: set[str], dialect: Dialect
+) -> str:
+    """The same, fenced where a planner would make the expressions over it too large."""
+    sql = to_sql(relation, needed, dialect)
+    return sql + dialect.fence if dialect.fence and too_large(relation, expressions) else sql
 
 
 def names_of(relation: Relation) -> set[str]:
@@ -79,13 +88,13 @@ def _select(relation: rel.Select, needed: set[str], dialect: Dialect) -> str:
     if unit_of(relation):
         items.append(quote(UNIT, dialect))
     where = "" if relation.where is None else f" WHERE {spell(steps.reduced(relation.where), dialect)}"
-    inner = steps.over(to_sql(relation.source, used, dialect))
+    inner = steps.over(read_by(reading(relation), relation.source, used, dialect))
     return f"SELECT {_list(items)} FROM ({inner}) AS s{where}"
 
 
 def _join(relation: rel.Join, needed: set[str], dialect: Dialect) -> str:
     used = needed | read([relation.on])
-    left, right = (to_sql(side, used, dialect) for side in (relation.left, relation.right))
+    left, right = (read_by([relation.on], side, used, dialect) for side in (relation.left, relation.right))
     on = f"l.{quote(UNIT, dialect)} = r.{quote(UNIT, dialect)}"
     if relation.on is not None:
         on += f" AND {spell(relation.on, dialect)}"
@@ -99,7 +108,7 @@ def _join(relation: rel.Join, needed: set[str], dialect: Dialect) -> str:
 
 def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: Dialect) -> str:
     used = needed | read([relation.on])
-    left = to_sql(relation.left, used, dialect)
+    left = read_by([relation.on], relation.left, used, dialect)
     on = "TRUE" if relation.on is None else spell(relation.on, dialect)
     items = [quote(name, dialect) for name in sorted(needed)]
     if unit_of(relation):
@@ -112,8 +121,8 @@ def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: Dialect) -
 
 def _matching(relation: rel.Matching, needed: set[str], dialect: Dialect) -> str:
     used = read([relation.on])
-    left = to_sql(relation.left, needed | used, dialect)
-    right = to_sql(relation.right, used, dialect)
+    left = read_by([relation.on], relation.left, needed | used, dialect)
+    right = read_by([relation.on], relation.right, used, dialect)
     test = f"r.{quote(UNIT, dialect)} = l.{quote(UNIT, dialect)}"
     if relation.on is not None:
         test += f" AND {spell(relation.on, dialect)}"
@@ -140,7 +149,8 @@ def _union(relation: rel.Union, needed: set[str], dialect: Dialect) -> str:
 
 def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> str:
     aggregates = [(name, a) for name, a in relation.aggregates if name in needed]
-    used = read([*(item for _, item in relation.keys), *(arg for _, a in aggregates for arg in a.args)])
+    grouped = [*(item for _, item in relation.keys), *(arg for _, a in aggregates for arg in a.args)]
+    used = read(grouped)
     steps = Steps(dialect)
     keys = [spell(canonical(steps.reduced(item)), dialect) for _, item in relation.keys]
     items = [f"{sql} AS {quote(name, dialect)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
@@ -159,17 +169,16 @@ def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> str:
     items.append(quote(UNIT, dialect))
     # By their places: an engine need not see that two long expressions are the same.
     group = ", ".join([quote(UNIT, dialect), *(str(index + 1) for index in range(len(keys)))])
-    inner = steps.over(to_sql(relation.source, used, dialect))
+    inner = steps.over(read_by(grouped, relation.source, used, dialect))
     return f"SELECT {', '.join(items)} FROM ({inner}) AS p WHERE {quote(UNIT, dialect)} IS NOT NULL GROUP BY {group}"
 
 
 def _windowed(relation: rel.Windowed, needed: set[str], dialect: Dialect) -> str:
     windows = [(name, w) for name, w in relation.windows if name in needed]
     plain = needed - {name for name, _ in relation.windows}
-    used = plain | read(
-        e for _, w in windows for e in [*w.args, *w.partition, *(expression for expression, _ in w.order)]
-    )
-    inner = to_sql(relation.source, used, dialect)
+    asked = [e for _, w in windows for e in [*w.args, *w.partition, *(each for each, _ in w.order)]]
+    used = plain | read(asked)
+    inner = read_by(asked, relation.source, used, dialect)
     items = [quote(name, dialect) for name in sorted(plain)]
     for name, window in windows:
         partition = ", ".join([quote(UNIT, dialect), *(spell(e, dialect) for e in window.partition)])
