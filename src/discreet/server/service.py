@@ -96,6 +96,8 @@ class Service:
         self.office = Desk(FREE, "office")  # of stewards, whom no analyst may keep from revoking a token
         self._histories = {name: one.history for name, one in self.datasets.items()}
         self.asks = Asks(self.state, self._histories, self.questions.at_work, self.settings.caps.slot)
+        for one in self.datasets.values():
+            one.asks = self.asks
         self.later = Later(self)
         self.counted = Counted()
         self.sent = Sent()
@@ -115,6 +117,7 @@ class Service:
     def open(self, dataset: DataSet) -> None:
         """Serve one more data set."""
         self._histories[dataset.name] = dataset.history
+        dataset.asks = self.asks
         self.datasets[dataset.name] = dataset
         self.note_versions()
 

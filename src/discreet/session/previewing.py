@@ -12,6 +12,7 @@ from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
 from discreet.session.memory import answering as memory
 from discreet.session.memory.dispatch import reused
+from discreet.session.memory.paid import AGAIN, paid
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, preview_of
@@ -42,9 +43,14 @@ def preview(
         InvalidParameter: one of `within` is no column or no error.
         QueryRefused: the question is refused.
     """
-    queries.rehearse(queries.planned(asked if within is None else asked.with_epsilon(ONE)))
+    first = queries.planned(asked if within is None else asked.with_epsilon(ONE))
+    queries.rehearse(first)
     used = reused(reuse, within)
-    if within is not None:
+    epsilon: Fraction
+    known: memory.RecalledQuestion | None
+    if within is None and paid(queries, first):
+        epsilon, known, used = asked.epsilon, None, False
+    elif within is not None:
         epsilon, known = memory.least(queries, asked, within, group_rows, used)
     elif used:
         epsilon, known = memory.as_exact(queries, asked)
@@ -52,11 +58,14 @@ def preview(
         epsilon, known = asked.epsilon, memory.known_of(queries, asked) if reuse is None else None
     asked = asked.with_epsilon(epsilon or ONE)
     plan = queries.planned(asked)
-    cost = _cost(queries, plan) if plan.releases and epsilon else Fraction(0)
+    again = known is None and paid(queries, plan)
+    cost = _cost(queries, plan) if plan.releases and epsilon and not again else Fraction(0)
     shown = plan
     if known is not None and used:
         shown = known.together() if epsilon else known.shown()
     found = preview_of(shown, queries.catalog.public, asked.level, group_rows, cost, budget.left)
+    if again:
+        return replace(found, replayed=True, known=AGAIN)
     if known is None:
         return replace(found, known=memory.asked_anew(queries, asked)) if used and plan.releases else found
     said = _said(queries, known, group_rows) if used else _offered(queries, known, asked, group_rows)
@@ -98,11 +107,13 @@ def preview_together(
     """
     for plan in each:
         queries.rehearse(plan)
-    cost = _cost(queries, whole) if whole.releases else Fraction(0)
+    again = paid(queries, whole)
+    cost = _cost(queries, whole) if whole.releases and not again else Fraction(0)
     public = queries.catalog.public
     seen = [
         replace(preview_of(plan, public, asked.level, group_rows, cost, budget.left),
-                epsilon=whole.epsilon if plan.releases else Fraction(0), together=())
+                epsilon=whole.epsilon if plan.releases else Fraction(0), together=(),
+                replayed=again and bool(plan.releases))
         for plan in each
     ]  # fmt: skip
     return seen, (*told(whole), *_apart(whole))
