@@ -239,7 +239,8 @@ def _places(value: float) -> int | None:
 
 
 def _rounded_up(error: float, places: int) -> float:
-    return math.ceil(error * 10**places) / 10**places
+    unit = 10.0**places
+    return math.ceil(error * unit) / unit
 
 
 def _number(value: object, digits: int | None) -> str:
