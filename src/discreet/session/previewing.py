@@ -64,6 +64,9 @@ def preview(
     if known is not None and used:
         shown = known.together() if epsilon else known.shown()
     found = preview_of(shown, queries.catalog.public, asked.level, group_rows, cost, budget.left)
+    if within is not None and cost:
+        warned = memory.not_reached(queries, asked, shown, within, group_rows)
+        found = replace(found, warnings=(*found.warnings, *warned))
     if again:
         return replace(found, replayed=True, known=AGAIN)
     if known is None:

@@ -287,6 +287,21 @@ def test_an_error_that_depends_on_the_size_of_groups_is_said_to_be_foreseen() ->
         assert session.sql(TABLE, within={"n": 10}).warnings == ()
 
 
+def test_a_preview_says_before_the_charge_how_an_error_may_be_missed() -> None:
+    mean = "SELECT ward, COUNT(*) AS n, AVG(pay) AS pay FROM data GROUP BY ward"
+    with protect() as session:
+        seen = session.preview(mean, within={"pay": 50, "n": 20})
+        (said,) = (one for one in seen.warnings if "had 1,000 rows" in one)
+        missed = session.preview(mean, epsilon=seen.epsilon, group_rows=100).errors["pay"]
+        assert f"in one of 100 rows pay would be ± {missed:,.4g}; " in said
+        assert "; ask for epsilon" not in said
+        other = session.preview(mean, within={"pay": 50}, group_rows=50)
+        (said,) = (one for one in other.warnings if "had 50 rows" in one)
+        assert f"; ask for epsilon {show(other.epsilon)}, as within= alone reckons with 1,000 rows" in said
+        assert session.preview(TABLE, within={"n": 10}).warnings == ()
+        assert session.budget.spent == 0
+
+
 def test_another_process_knows_it_from_the_ledger_and_other_data_does_not(tmp_path: Path) -> None:
     ledger = tmp_path / "ledger.db"
     with protect(ledger=str(ledger)) as session:
