@@ -20,6 +20,8 @@ from discreet.sql.inspect.wording import SHOWN_VALUES, keys_of, told
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
 
+REUSE = "as exact with reuse=True (--reuse)"
+
 
 def preview(
     queries: Queries,
@@ -71,7 +73,11 @@ def preview(
         return replace(found, replayed=True, known=AGAIN)
     if known is None:
         return replace(found, known=memory.asked_anew(queries, asked)) if used and plan.releases else found
-    said = _said(queries, known, group_rows) if used else _offered(queries, known, asked, group_rows)
+    said = (
+        _said(queries, known, group_rows, bool(epsilon))
+        if used
+        else _offered(queries, known, asked, group_rows)
+    )
     return replace(found, epsilon=plan.epsilon if epsilon else Fraction(0), known=said)
 
 
@@ -141,18 +147,19 @@ def _apart(whole: QueryPlan) -> list[str]:
     )
 
 
-def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int) -> str:
-    """The earlier questions, and how exactly they alone tell the answer."""
+def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int, priced: bool) -> str:
+    """The earlier questions, and how exactly they alone tell the answer, which has a price beside them or none."""
     numbers = ", ".join(map(str, known.numbers))
     said = f"question{'s' * (len(known.numbers) > 1)} {numbers}"
     if not known.whole:
         return f"combined with {said}"
     errors = memory.errors_of(queries, known.shown(), known.question, group_rows)
-    return f"free, from {said}: " + ", ".join(f"{name} ± {error:,.4g}" for name, error in errors.items())
+    listed = ", ".join(f"{name} ± {error:,.4g}" for name, error in errors.items())
+    return f"or free, from {said} alone: {listed}" if priced else f"free, from {said}: {listed}"
 
 
 def _offered(queries: Queries, known: memory.RecalledQuestion, asked: Question, group_rows: int) -> str:
     """The price with `reuse` of an answer as exact as the asked one, and how exactly earlier ones alone tell it."""
     cost, _ = memory.as_exact(queries, asked)
-    said = _said(queries, known, group_rows)
-    return f"with reuse: epsilon {show(cost)}; {said}" if cost else f"with reuse: {said}"
+    said = _said(queries, known, group_rows, bool(cost))
+    return f"{REUSE}: epsilon {show(cost)}; {said}" if cost else f"{REUSE}: {said}"

@@ -178,7 +178,7 @@ def test_more_exact_costs_the_difference_and_less_nothing() -> None:
         assert (
             previewed.epsilon == answer.epsilon == Fraction("0.4") == session.budget.spent - Fraction("0.3")
         )
-        assert previewed.known.startswith("free, from question 1: n ± ")
+        assert previewed.known.startswith("or free, from question 1 alone: n ± ")
         assert widths(answer) <= widths(other.sql(TABLE, epsilon="0.5")) + 1
         again = session.sql(TABLE, epsilon="0.5", reuse=True)
         assert again.epsilon == 0
@@ -195,9 +195,11 @@ def test_an_epsilon_buys_noise_of_its_own_unless_told_otherwise() -> None:
         assert preview.epsilon == Fraction("0.1")
         price = session.preview(TOTAL, epsilon="0.1", reuse=True).epsilon  # 160 cells are not that exact
         assert 0 < price < preview.epsilon
-        assert preview.known.startswith(f"with reuse: epsilon {show(price)}; free, from question 1: n ± ")
+        assert preview.known.startswith(
+            f"as exact with reuse=True (--reuse): epsilon {show(price)}; or free, from question 1 alone: n ± "
+        )
         less = session.preview(TOTAL, epsilon="0.05")
-        assert less.known.startswith("with reuse: free, from question 1: n ± ")
+        assert less.known.startswith("as exact with reuse=True (--reuse): free, from question 1: n ± ")
         assert session.preview(TOTAL, epsilon="0.05", reuse=True).epsilon == 0
         assert session.preview(TOTAL, epsilon="0.1", reuse=False).known == ""
         answer = session.sql(TOTAL, epsilon="0.1")
