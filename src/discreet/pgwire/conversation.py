@@ -30,7 +30,7 @@ START_PATIENCE, IDLE_PATIENCE = 20.0, 3600.0
 RATE_PATIENCE, _TURN = 10.0, 0.05
 """Seconds that somebody waits who asks too often, and between two looks at that."""
 _CLOSED: int = getattr(select, "POLLRDHUP", 0)
-"""The other side has ended what it sends; 0 where a system does not tell."""
+"""The other side has closed its end; 0 where a system does not tell."""
 
 
 class Shared(Protocol):
