@@ -300,18 +300,22 @@ class Service:
         """Show an answer that was paid for; it costs nothing, and nothing private is read.
 
         Raises:
-            QueryRefused: the question is at work, or its answer has not come in its slot.
+            QueryRefused: there is no answer, or its slot has not come: the two are told alike, in every process.
         """
         asked = self.asks.asked(caller.name, name, key)
         if caller.role != "analyst":
             raise not_there()
         if "queries" in asked:
             raise QueryRefused("This was a workload.", "Ask it again with the same epsilon, which is free.")
-        if self.asks.held_back(name, key):
-            raise QueryRefused("This question is at work.", "Look again in a while.")
 
         def work() -> T:
-            session = self.session(caller, name)
+            session, history = self.session(caller, name), self.datasets[name].history
+            if history.paid(caller.name, key) and (
+                not history.answered(key) or self.asks.held_back(name, key)
+            ):
+                raise QueryRefused(
+                    "This question has no answer yet.", "Look in a while; if it stays so, ask again."
+                )
             return self._written(see_rows(session.again(**asked)), session, made)
 
         return await self.look(caller, work)
