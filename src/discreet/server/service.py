@@ -310,12 +310,9 @@ class Service:
 
         def work() -> T:
             session, history = self.session(caller, name), self.datasets[name].history
-            if history.paid(caller.name, key) and (
-                not history.answered(key) or self.asks.held_back(name, key)
-            ):
-                raise QueryRefused(
-                    "This question has no answer yet.", "Look in a while; if it stays so, ask again."
-                )
+            unanswered = history.paid(caller.name, key) and not history.answered(key)
+            if unanswered or self.asks.held_back(name, key):
+                raise QueryRefused("This question has no answer yet.", "If it stays so, ask it again.")
             return self._written(see_rows(session.again(**asked)), session, made)
 
         return await self.look(caller, work)
