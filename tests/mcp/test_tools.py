@@ -33,6 +33,9 @@ def test_an_assistant_finds_its_way(assistant: MCPServer) -> None:
     assert answer["budget"]["left"] == "1.5"
     again = call(assistant, "query", query=BY_COUNTY, epsilon="0.5").json
     assert (again["replayed_for_nothing"], again["rows"]) == (True, answer["rows"])
+    assert not seen["replayed_for_nothing"]
+    known = call(assistant, "preview", query=BY_COUNTY, epsilon="0.5").json
+    assert (known["replayed_for_nothing"], known["cost"]) == (True, "0")
     past = call(assistant, "history").json
     assert [one["asked"]["query"] for one in past["charged"]] == [BY_COUNTY]
     assert past["budget"]["left"] == "1.5"

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import threading
 import time
+from fractions import Fraction
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -18,6 +19,7 @@ import pytest
 from sqlalchemy import MetaData, Table, create_engine, func, inspect, select
 
 from discreet.errors import DiscreetError
+from discreet.ledger.terms import Terms
 from discreet.pgwire import conversation
 from discreet.pgwire import messages as protocol
 from discreet.pgwire.faults import STATES
@@ -311,3 +313,47 @@ def test_who_cancels_while_they_wait_for_their_turn_is_charged_nothing(
         assert "an earlier answer" not in _notices(
             connection, "SELECT COUNT(*) AS n FROM visits WHERE age > 71"
         )
+
+
+@pytest.mark.parametrize("looks", [True, False])
+@pytest.mark.parametrize("farewell", [b"", message(b"X")])
+def test_who_goes_while_they_wait_for_their_turn_is_charged_nothing(
+    wire: Wire, monkeypatch: pytest.MonkeyPatch, farewell: bytes, looks: bool
+) -> None:
+    """Nobody would get the answer. Who did not look, the fault that is planted, would charge it."""
+    who = f"gone{len(farewell)}{looks:d}"
+    token = wire.running.person(who, epsilon=1)
+    turn, waits, ended = threading.Event(), threading.Event(), threading.Event()
+    speak = conversation.Conversation.run
+
+    class Closed(Rate):
+        """Lets nobody pass until the client has gone."""
+
+        def allows(self, name: str) -> bool:
+            waits.set()
+            return turn.is_set()
+
+    async def run(self: conversation.Conversation) -> None:
+        await speak(self)
+        ended.set()
+
+    monkeypatch.setattr(conversation.Conversation, "run", run)
+    monkeypatch.setattr(wire.running.service, "rate", Closed(1, 1))
+    if not looks:
+        monkeypatch.setattr(conversation.Conversation, "_see_there", lambda self: None)
+    asked = (
+        b"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) AS n FROM visits WHERE age > 72\0"
+    )
+    with socket.create_connection(("127.0.0.1", wire.port), timeout=20) as client:
+        client.sendall(begin(who))
+        client.recv(100)
+        client.sendall(message(b"p", token.encode() + b"\0"))
+        read(client)
+        client.sendall(message(b"Q", asked) + farewell)
+        assert waits.wait(20)
+    waits.clear()  # one more look at the turn, which may have begun before the client went
+    assert any(waits.wait(0.05) or ended.is_set() for _ in range(400))
+    turn.set()
+    assert ended.wait(20)
+    spent = wire.running.service.datasets["hospital"].analyst(who, Terms(Fraction(1))).budget.spent
+    assert spent == (0 if looks else Fraction(1, 2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import re
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from types import SimpleNamespace
@@ -20,6 +21,7 @@ from discreet.errors import InvalidParameter
 from discreet.plots.examples import Example, counts, sightings
 from discreet.plots.release_rows import MOST_BARS
 from discreet.plots.releases import release
+from discreet.plots.theme import AXIS, BOLD, PLAIN, Size, fitted
 
 
 def _shown(keys: dict[str, list[Any]], values: list[Any], width: float = 1.0) -> Example:
@@ -163,3 +165,26 @@ def test_groups_that_were_left_out_are_said_to_be() -> None:
 def test_a_total_is_called_all(question: str, label: str) -> None:
     one = SimpleNamespace(**vars(_shown({"g": ["a", None]}, [5, 9])), columns=["g", "n"], question=question)
     assert {row["key"] for row in _rows(release(one), "key", "sure")} == {"a", label}
+
+
+def test_no_word_runs_out_of_a_narrow_picture_in_whichever_font() -> None:
+    """On a phone the title was cut where the screen has a wider font than the one that drew the picture."""
+    shown = _shown({"a key of many words": list(range(30))}, [5] * 30)
+    for width, font in ((260, 12), (800, 16)):
+        drawn = release(shown, "number of the visits of all people by their age", size=Size(width, 230, font))
+        title = drawn.to_dict()["title"]
+        lines = title["text"] if isinstance(title["text"], list) else [title["text"]]
+        assert max(map(len, lines)) * BOLD * (font + 3) <= width + AXIS
+        assert max(map(len, title["subtitle"])) * PLAIN * title["subtitleFontSize"] <= width + AXIS
+        assert " ".join(lines) == "number of the visits of all people by their age"
+    assert fitted("x" * 100, 260, 15) != ["x" * 100]
+
+
+def test_measures_stand_below_each_other_where_there_is_no_room_beside() -> None:
+    shown = _shown({"k": ["a", "b"]}, [5, 6])
+    two = replace(
+        shown, values=shown.values.append_column("m", shown.values.column("n")),
+        low={**shown.low, "m": shown.low["n"]}, high={**shown.high, "m": shown.high["n"]},
+    )  # fmt: skip
+    assert "vconcat" in release(two, size=Size(260, 230, 12)).to_dict()
+    assert "hconcat" in release(two).to_dict()

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from discreet.ledger.terms import Terms
 from discreet.server.dataset import open_dataset
-from tests.server.conftest import make_hospital
+from discreet.server.records.asks import Asks, Began
+from tests.server.conftest import OpenState, make_hospital
 
 
 def test_a_data_set_is_told_in_words_and_columns(tmp_path: Path) -> None:
@@ -28,4 +30,32 @@ def test_an_analyst_keeps_a_session_until_the_budget_changes(tmp_path: Path) -> 
     first.sql("SELECT COUNT(*) AS n FROM visits", epsilon="0.5")
     assert found.analyst("ana", Terms(Fraction(2))).budget.left == Fraction(3, 2)
     assert found.analyst("ana", Terms(Fraction(1, 4))).budget.left == 0
+    found.session.close()
+
+
+def test_no_preview_tells_of_an_answer_before_its_slot(tmp_path: Path, open_state: OpenState) -> None:
+    """The moment at which a preview became free would tell how long the question took."""
+    now = [4e9]
+    found = open_dataset(make_hospital(tmp_path / "hospital"))
+    state = open_state(tmp_path / "service.db", lambda: now[0])
+    desk: list[object] = []
+    ana = found.analyst("ana", Terms(Fraction(5)))
+    asked: dict[str, Any] = {"query": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
+    key = ana.look(**asked).key
+    ana.sql(**asked)
+    assert ana.preview(**asked).replayed, "without a service there are no slots"
+    found.asks = Asks(state, {"hospital": found.history}, lambda: desk, 1024.0)
+    assert found.history.paid("ana", key)
+    settled = found.history.settled(key)
+    assert settled is not None
+    now[0] = settled[1].timestamp() + 1
+    assert not ana.preview(**asked).replayed, "the slot of another process has not come"
+    now[0] += 2000
+    assert ana.preview(**asked).replayed
+    began = Began("hospital", 0)
+    began.key = key
+    desk.append(began)
+    assert not ana.preview(**asked).replayed, "this process is at work on it"
+    desk.clear()
+    assert ana.preview(**asked).replayed
     found.session.close()

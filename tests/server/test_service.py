@@ -134,9 +134,10 @@ def test_an_answer_is_not_to_be_had_before_its_slot(
         if seconds < 1e6:
             await plain(seconds)
 
-    def released() -> tuple[bool, int]:
+    def released() -> tuple[bool, int, str]:
         (one,) = running.call("GET", f"{HOSPITAL}/releases", "gus").json["releases"]
-        return one["answered"], running.call("GET", f"{HOSPITAL}/releases/{one['key']}", "gus").status
+        seen = running.call("GET", f"{HOSPITAL}/releases/{one['key']}", "gus")
+        return one["answered"], seen.status, seen.json.get("cause", "")
 
     monkeypatch.setattr("discreet.server.desk.slot_after", lambda elapsed, base: 1e9)
     monkeypatch.setattr("discreet.server.desk.asyncio.sleep", sleep)
@@ -152,13 +153,19 @@ def test_an_answer_is_not_to_be_had_before_its_slot(
     held = [(work.dataset, work.key) for work in at_work if isinstance(work, Began)]
     try:
         assert held == [("hospital", key)], "the desk holds it back, whoever asks"
-        assert released() == (False, 422)
+        assert released() == (False, 422, "This question has no answer yet.")
+        with monkeypatch.context() as patch:  # not in the ledger either, which another process is asked about
+            patch.setattr(history, "answered", lambda key: False)
+            patch.setattr(running.service.asks, "held_back", lambda dataset, key: False)
+            assert released() == (False, 422, "This question has no answer yet."), (
+                "else the moment would be told"
+            )
     finally:
         slot.set()
     asker.join(20)
     assert asked == [200]
     end = time.monotonic() + 20
-    while released() != (True, 200):  # the clock of the records has the slot that the settings say
+    while released()[:2] != (True, 200):  # the clock of the records has the slot that the settings say
         assert time.monotonic() < end
         time.sleep(0.05)
 

@@ -73,6 +73,15 @@ def test_an_input_without_its_header_is_refused(first: bytes) -> None:
         list(Lines(io.BytesIO(first), needed=("patient", "time")))
 
 
+def test_an_input_without_its_column_of_times_says_which_parameter_names_it() -> None:
+    with pytest.raises(StreamError, match="time=") as caught:
+        list(Lines(io.BytesIO(b"patient,day\n"), needed=("time", "patient")))
+    assert "first line" in caught.value.fix
+    with pytest.raises(StreamError) as caught:
+        list(Lines(io.BytesIO(b"day,time\n"), needed=("time", "patient")))
+    assert "time=" not in caught.value.fix
+
+
 def test_deep_json_is_no_row() -> None:
     lines = Lines(io.BytesIO(b"{}\n" + b"[" * 100_000 + b"\n"))
     assert [lines.row(line) for line in lines] == [{}, None]

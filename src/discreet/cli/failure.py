@@ -15,6 +15,7 @@ from discreet.errors import (
     InvalidParameter,
     PolicyError,
     QueryRefused,
+    StreamError,
     charged_words,
 )
 from discreet.escaping import prose
@@ -116,7 +117,7 @@ def _spelled(error: BaseException, text: str) -> str:
     """A part of an error with its parameters as options; in SQL and in a policy a name alone is none."""
     from discreet.cli.terminal.spelling import options_for
 
-    if isinstance(error, QueryRefused | PolicyError):
+    if isinstance(error, QueryRefused | PolicyError | StreamError):
         return options_for(text, alone=False)
     return options_for(text) if isinstance(error, InvalidParameter) else text
 

@@ -102,6 +102,8 @@ def of_preview(preview: Preview) -> dict[str, Any]:
         "warnings": list(preview.warnings),
         "meanings": dict(preview.meanings),
         "together": list(preview.together),
+        "known": preview.known,
+        "replayed": preview.replayed,
         **{name: None if value is None else exact(value) for name, value in optional.items()},
     }
 
@@ -128,6 +130,8 @@ def to_preview(said: Mapping[str, Any]) -> Preview:
         simultaneous=bool(said["simultaneous"]),
         meanings={str(n): str(words) for n, words in said["meanings"].items()},
         together=tuple(map(str, said.get("together", ()))),
+        known=str(said.get("known", "")),
+        replayed=bool(said.get("replayed", False)),
     )
 
 

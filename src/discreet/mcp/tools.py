@@ -196,6 +196,7 @@ class Tools:
         said = {
             "assumed": texts.prose(seen["assumed"], query),
             "warnings": _all(texts, seen["warnings"], query),
+            "replayed_for_nothing": seen["replayed"],
         }
         names = ("epsilon", "cost", "left", "groups", "confidence")
         return {**{name: seen[name] for name in names}, "half_width_of_interval": errors, **said}

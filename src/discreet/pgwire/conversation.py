@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import select
 import ssl
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -28,6 +29,8 @@ START_PATIENCE, IDLE_PATIENCE = 20.0, 3600.0
 """Seconds for the start of a connection, and for the next message."""
 RATE_PATIENCE, _TURN = 10.0, 0.05
 """Seconds that somebody waits who asks too often, and between two looks at that."""
+_CLOSED: int = getattr(select, "POLLRDHUP", 0)
+"""The other side has closed its end; 0 where a system does not tell."""
 
 
 class Shared(Protocol):
@@ -172,7 +175,7 @@ class Conversation:
         return result
 
     async def _when_allowed(self, text: str) -> Result:
-        """Wait for a turn, then ask; somebody who cancels while they wait is charged nothing."""
+        """Wait for a turn, then ask; somebody who cancels or goes while they wait is charged nothing."""
         await self._see_caller()
         return await self._answers.result(text)
 
@@ -185,6 +188,7 @@ class Conversation:
         Raises:
             Refused: it was revoked, or is too old.
             Busy: they still do after some seconds.
+            Ended: the client has gone meanwhile.
         """
         service, waited = self._shared.service, 0.0
         while True:
@@ -197,6 +201,24 @@ class Conversation:
                 raise Busy("You ask too often.", "Wait for a moment.")
             await asyncio.sleep(_TURN)
             waited += _TURN
+            self._see_there()
+
+    def _see_there(self) -> None:
+        """See that a client who waited has not closed the connection: nobody would get the answer that is charged.
+
+        Messages that came before its end, such as its farewell, may not be read yet. So the system is asked, as
+        PostgreSQL does it (client_connection_check_interval).
+
+        Raises:
+            Ended: it has.
+        """
+        if self._writer.is_closing() or self._reader.at_eof():
+            raise Ended
+        if _CLOSED:
+            look = select.poll()
+            look.register(self._writer.get_extra_info("socket").fileno(), _CLOSED)
+            if look.poll(0):
+                raise Ended
 
     # The extended way ------------------------------------------------------------------------------------
 

@@ -45,6 +45,8 @@ from discreet.plots.theme import (
 from discreet.plots.unfolded import unfolded
 
 MOST_PANELS, MOST_POINTS = 4, 2000
+LEAST_PANEL = 100
+"""Panels that would be narrower beside each other stand below each other."""
 GROUND: Final = "#9a9a9a"
 
 CROSS: Final = "\N{MULTIPLICATION SIGN}"
@@ -111,15 +113,8 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         return finish(chart, title or _title(wanted[:1], keys, means), fit, says)
     left = len(rows) - (MOST_BARS if kind == "bars" else MOST_POINTS)
     cut = f"; {left:,} more rows are not shown" if left > 0 else ""
-    part = _panel(fit, len(wanted), len(rows), kind)
-    if kind == "bars":
-        labels = _labels(rows, keys, nothing_of(shown))
-        panels = [
-            _bars(rows, (keys, labels), name, part, first=index == 0) for index, name in enumerate(wanted)
-        ]
-    else:
-        panels = [_points(rows, keys, name, part) for name in wanted]
-    chart = panels[0] if len(panels) == 1 else altair().hconcat(*panels, spacing=20)
+    labels = _labels(rows, keys, nothing_of(shown)) if kind == "bars" else None
+    chart = _panels(rows, keys, wanted, fit, labels)
     banded = kind == "points" and steps([row[f"k {keys[0]}"] for row in rows])
     shape = "the band" if banded else "lines"
     verb = "is the interval" if banded else "are the intervals"
@@ -128,6 +123,28 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         cut += f"; hollow: {EXPLAINED}"
     says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
     return finish(chart, title or _title(wanted, keys, means), fit, says)
+
+
+def _panels(
+    rows: Sequence[Mapping[str, Any]],
+    keys: Sequence[str],
+    wanted: Sequence[str],
+    fit: Size,
+    labels: list[str] | None,
+) -> Any:
+    """The panels of the measures, beside each other or, where these would be too narrow, below each other."""
+    stacked = fit.part(len(wanted)).width < LEAST_PANEL
+    kind = "points" if labels is None else "bars"
+    part = _panel(fit, 1 if stacked else len(wanted), len(rows), kind)
+    if labels is None:
+        panels = [_points(rows, keys, name, part) for name in wanted]
+    else:
+        panels = [
+            _bars(rows, (keys, labels), name, part, first=stacked or index == 0)
+            for index, name in enumerate(wanted)
+        ]
+    join = altair().vconcat if stacked else altair().hconcat
+    return panels[0] if len(panels) == 1 else join(*panels, spacing=20)
 
 
 def _each_number(

@@ -6,6 +6,7 @@ hangs on a colour alone.
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
@@ -24,6 +25,8 @@ COLOURS: Final = ("#12355b", "#b8401a", "#4698d2", "#e2b33c")
 """Dark to light: relative luminance .03, .14, .28, .49, and blue against orange rather than red against green."""
 DASHES: Final[tuple[list[int], ...]] = ([1, 0], [7, 4], [2, 3], [10, 3, 2, 3])
 BAND, RULE, INK, FAINT, PALE = "#c9d8e8", "#5a5a5a", "#1c1c1c", "#e6e6e6", "#dedcd8"
+PLAIN, BOLD, AXIS = 0.56, 0.66, 40
+"""The width of a letter of the widest font, in sizes of it, and the least room that an axis takes beside a picture."""
 FONT: Final = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 
 
@@ -205,13 +208,33 @@ def rule(
     return made.encode(y=alt.Y(**{**y, "shorthand": "at:Q"}))
 
 
+def fitted(text: str, width: int, font: int, wide: float = PLAIN) -> list[str]:
+    """A text in lines that stay inside a picture, whichever of its fonts a screen has.
+
+    Who draws the picture measures its words in a font that the reader may not have, and a wider one would be cut.
+
+    Args:
+        text: a line of words.
+        width: of the picture without its axes.
+        font: the size of the letters.
+        wide: the width of a letter of the widest of these fonts, in sizes of it.
+
+    Example:
+        >>> fitted("number of visits of people of that age by age", 260, 15, BOLD)
+        ['number of visits of people of', 'that age by age']
+    """
+    return textwrap.wrap(text, max(12, int((width + AXIS) / (wide * font)))) or [""]
+
+
 def finish(chart: Any, title: str, size: Size, subtitle: str | Sequence[str] = "") -> Any:
     """Give a picture its title and its looks. Nothing may be layered or joined afterwards."""
     alt = altair()
     small = max(9, size.font - 2)
     below = [subtitle] if isinstance(subtitle, str) and subtitle else list(subtitle)
+    named = [escaping.pictured(line) for line in fitted(title, size.width, size.font + 3, BOLD)]
+    said = [escaping.pictured(line) for words in below for line in fitted(words, size.width, small)]
     heading = alt.TitleParams(
-        escaping.pictured(title), subtitle=list(map(escaping.pictured, below)), anchor="start",
+        named if len(named) > 1 else "".join(named), subtitle=said, anchor="start",
         fontSize=size.font + 3, subtitleFontSize=small, subtitleColor=RULE, color=INK, font=FONT, subtitleFont=FONT,
         offset=12, subtitlePadding=5,
     )  # fmt: skip

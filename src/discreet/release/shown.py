@@ -173,6 +173,11 @@ def with_interval(value: object, low: Any, high: Any) -> str:
     Example:
         >>> with_interval([31.0, 43.6], [28.0, 41.0], [34.0, 49.0]), with_interval({"n": 9}, {"n": 5}, {"n": 13})
         ('[31.0 ± 3.0, 43.6 [41.0, 49.0]]', '{n: 9 ± 4}')
+
+    A quantile at a value that many rows have lies in one cell of its grid, whose other end is no news:
+
+        >>> with_interval(25_000.0, 25_000.0, 25_000.00049)
+        '25,000.00 ± 0.01'
     """
     if value is None:
         return "-"
@@ -188,6 +193,8 @@ def with_interval(value: object, low: Any, high: Any) -> str:
     if below == above == 0 and isinstance(value, float) and math.isfinite(value):
         return f"{_number(value, _places(value))} ± 0"
     digits = 0 if isinstance(value, int) else _digits(max(abs(below), abs(above)))
+    if value and 0 in (below, above) and digits > (places := _places(value) or digits):
+        return f"{_number(value, places)} ± {_number(_rounded_up(max(below, above), places), places)}"
     if math.isclose(below, above, rel_tol=0.05):
         return f"{_number(value, digits)} ± {_number((below + above) / 2, digits)}"
     return f"{_number(value, digits)} [{_number(low, digits)}, {_number(high, digits)}]"
@@ -229,6 +236,11 @@ def _places(value: float) -> int | None:
     """How many digits after the point six significant ones of a value need, which no error limits; at least two."""
     places = max(2, 5 - math.floor(math.log10(abs(value)))) if value else 2
     return places if places <= 15 else None
+
+
+def _rounded_up(error: float, places: int) -> float:
+    unit = 10.0**places
+    return math.ceil(error * unit) / unit
 
 
 def _number(value: object, digits: int | None) -> str:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from discreet.errors import PolicyError
 from discreet.ledger.terms import Terms
@@ -16,6 +17,9 @@ from discreet.server.history import History
 from discreet.session import Session, protect
 from discreet.session.analyst import NAME, AnalystSession
 
+if TYPE_CHECKING:
+    from discreet.server.records.asks import Asks
+
 
 class DataSet:
     """One data set under one policy.
@@ -23,12 +27,16 @@ class DataSet:
     Args:
         name: in addresses and on pages.
         session: over the data.
+
+    Attributes:
+        asks: of the service that serves it, which keeps answers back until their slot; None without one.
     """
 
     def __init__(self, name: str, session: Session) -> None:
         self.name = name
         self.session = session
         self.history = History(session.ledger)
+        self.asks: Asks | None = None
         self._lock = threading.Lock()
         self._analysts: dict[str, AnalystSession] = {}
 
@@ -37,9 +45,25 @@ class DataSet:
         with self._lock:
             known = self._analysts.get(name)
             if known is None or known.terms != terms:
-                known = AnalystSession(self.session, name, terms.epsilon, most=terms.most, until=terms.until)
+                known = AnalystSession(
+                    self.session, name, terms.epsilon, most=terms.most, until=terms.until,
+                    hidden=partial(self._hidden, name),
+                )  # fmt: skip
                 self._analysts[name] = known
             return known
+
+    def _hidden(self, name: str, key: str) -> bool:
+        """Whether an answer is as good as not there for an analyst: its slot has not come.
+
+        The desk is looked at first: while it is at work, nothing that is read here tells of the question's time.
+        """
+        if self.asks is None:
+            return False
+        if self.asks.at_work(self.name, key):
+            return True
+        if self.session.ledger.number_of(key) is None:
+            return False
+        return not self.history.paid(name, key) or self.asks.held_back(self.name, key)
 
     def schema(self) -> list[dict[str, Any]]:
         """The tables, each with its columns and the questions that these can answer, from the policy alone."""

@@ -96,6 +96,8 @@ class Service:
         self.office = Desk(FREE, "office")  # of stewards, whom no analyst may keep from revoking a token
         self._histories = {name: one.history for name, one in self.datasets.items()}
         self.asks = Asks(self.state, self._histories, self.questions.at_work, self.settings.caps.slot)
+        for one in self.datasets.values():
+            one.asks = self.asks
         self.later = Later(self)
         self.counted = Counted()
         self.sent = Sent()
@@ -115,6 +117,7 @@ class Service:
     def open(self, dataset: DataSet) -> None:
         """Serve one more data set."""
         self._histories[dataset.name] = dataset.history
+        dataset.asks = self.asks
         self.datasets[dataset.name] = dataset
         self.note_versions()
 
@@ -297,18 +300,19 @@ class Service:
         """Show an answer that was paid for; it costs nothing, and nothing private is read.
 
         Raises:
-            QueryRefused: the question is at work, or its answer has not come in its slot.
+            QueryRefused: there is no answer, or its slot has not come: the two are told alike, in every process.
         """
         asked = self.asks.asked(caller.name, name, key)
         if caller.role != "analyst":
             raise not_there()
         if "queries" in asked:
             raise QueryRefused("This was a workload.", "Ask it again with the same epsilon, which is free.")
-        if self.asks.held_back(name, key):
-            raise QueryRefused("This question is at work.", "Look again in a while.")
 
         def work() -> T:
-            session = self.session(caller, name)
+            session, history = self.session(caller, name), self.datasets[name].history
+            unanswered = history.paid(caller.name, key) and not history.answered(key)
+            if unanswered or self.asks.held_back(name, key):
+                raise QueryRefused("This question has no answer yet.", "If it stays so, ask it again.")
             return self._written(see_rows(session.again(**asked)), session, made)
 
         return await self.look(caller, work)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -108,6 +108,7 @@ class AnalystSession(Session):
         epsilon: the most that the analyst may ever spend of the data set's budget.
         most: the most that one question may cost; None for no cap of its own.
         until: seconds since 1970, after which nothing more is charged; None for no end.
+        hidden: says of an answer, by its key, whether a preview may not tell yet that it is there; None for never.
 
     Raises:
         InvalidParameter: the name or epsilon cannot be used.
@@ -137,6 +138,7 @@ class AnalystSession(Session):
         *,
         most: Number | None = None,
         until: int | None = None,
+        hidden: Callable[[str], bool] | None = None,
     ) -> None:
         vars(self).update(vars(session))
         self.name = name_of(name)
@@ -151,6 +153,7 @@ class AnalystSession(Session):
             self._ledger, whole, own, guarantee, self.name, self.terms
         )
         self._queries = self._queries.paid_by(self._account)
+        self._queries.hidden = hidden or self._queries.hidden
         self._kept = self._queries.paid_by(ReadOnlyAccount(self._ledger, whole, guarantee))
 
     @property

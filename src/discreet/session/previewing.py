@@ -12,12 +12,15 @@ from discreet.release.gate import event_of
 from discreet.session.budget import BudgetState
 from discreet.session.memory import answering as memory
 from discreet.session.memory.dispatch import reused
+from discreet.session.memory.paid import AGAIN, paid
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, Question
 from discreet.sql.inspect.preview import Preview, preview_of
 from discreet.sql.inspect.wording import SHOWN_VALUES, keys_of, told
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.plan import QueryPlan
+
+REUSE = "as exact with reuse=True (--reuse)"
 
 
 def preview(
@@ -42,9 +45,14 @@ def preview(
         InvalidParameter: one of `within` is no column or no error.
         QueryRefused: the question is refused.
     """
-    queries.rehearse(queries.planned(asked if within is None else asked.with_epsilon(ONE)))
+    first = queries.planned(asked if within is None else asked.with_epsilon(ONE))
+    queries.rehearse(first)
     used = reused(reuse, within)
-    if within is not None:
+    epsilon: Fraction
+    known: memory.RecalledQuestion | None
+    if within is None and paid(queries, first):
+        epsilon, known, used = asked.epsilon, None, False
+    elif within is not None:
         epsilon, known = memory.least(queries, asked, within, group_rows, used)
     elif used:
         epsilon, known = memory.as_exact(queries, asked)
@@ -52,14 +60,24 @@ def preview(
         epsilon, known = asked.epsilon, memory.known_of(queries, asked) if reuse is None else None
     asked = asked.with_epsilon(epsilon or ONE)
     plan = queries.planned(asked)
-    cost = _cost(queries, plan) if plan.releases and epsilon else Fraction(0)
+    again = known is None and paid(queries, plan)
+    cost = _cost(queries, plan) if plan.releases and epsilon and not again else Fraction(0)
     shown = plan
     if known is not None and used:
         shown = known.together() if epsilon else known.shown()
     found = preview_of(shown, queries.catalog.public, asked.level, group_rows, cost, budget.left)
+    if within is not None and cost:
+        warned = memory.not_reached(queries, asked, shown, within, group_rows)
+        found = replace(found, warnings=(*found.warnings, *warned))
+    if again:
+        return replace(found, replayed=True, known=AGAIN)
     if known is None:
         return replace(found, known=memory.asked_anew(queries, asked)) if used and plan.releases else found
-    said = _said(queries, known, group_rows) if used else _offered(queries, known, asked, group_rows)
+    said = (
+        _said(queries, known, group_rows, bool(epsilon))
+        if used
+        else _offered(queries, known, asked, group_rows)
+    )
     return replace(found, epsilon=plan.epsilon if epsilon else Fraction(0), known=said)
 
 
@@ -98,11 +116,13 @@ def preview_together(
     """
     for plan in each:
         queries.rehearse(plan)
-    cost = _cost(queries, whole) if whole.releases else Fraction(0)
+    again = paid(queries, whole)
+    cost = _cost(queries, whole) if whole.releases and not again else Fraction(0)
     public = queries.catalog.public
     seen = [
         replace(preview_of(plan, public, asked.level, group_rows, cost, budget.left),
-                epsilon=whole.epsilon if plan.releases else Fraction(0), together=())
+                epsilon=whole.epsilon if plan.releases else Fraction(0), together=(),
+                replayed=again and bool(plan.releases))
         for plan in each
     ]  # fmt: skip
     return seen, (*told(whole), *_apart(whole))
@@ -127,18 +147,19 @@ def _apart(whole: QueryPlan) -> list[str]:
     )
 
 
-def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int) -> str:
-    """The earlier questions, and how exactly they alone tell the answer."""
+def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int, priced: bool) -> str:
+    """The earlier questions, and how exactly they alone tell the answer, which has a price beside them or none."""
     numbers = ", ".join(map(str, known.numbers))
     said = f"question{'s' * (len(known.numbers) > 1)} {numbers}"
     if not known.whole:
         return f"combined with {said}"
     errors = memory.errors_of(queries, known.shown(), known.question, group_rows)
-    return f"free, from {said}: " + ", ".join(f"{name} ± {error:,.4g}" for name, error in errors.items())
+    listed = ", ".join(f"{name} ± {error:,.4g}" for name, error in errors.items())
+    return f"or free, from {said} alone: {listed}" if priced else f"free, from {said}: {listed}"
 
 
 def _offered(queries: Queries, known: memory.RecalledQuestion, asked: Question, group_rows: int) -> str:
     """The price with `reuse` of an answer as exact as the asked one, and how exactly earlier ones alone tell it."""
     cost, _ = memory.as_exact(queries, asked)
-    said = _said(queries, known, group_rows)
-    return f"with reuse: epsilon {show(cost)}; {said}" if cost else f"with reuse: {said}"
+    said = _said(queries, known, group_rows, bool(cost))
+    return f"{REUSE}: epsilon {show(cost)}; {said}" if cost else f"{REUSE}: {said}"

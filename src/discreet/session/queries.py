@@ -85,6 +85,7 @@ class Queries:
         self._readings = Readings()
         self._plans: dict[Question, QueryPlan] = {}
         self.remembered: Remembered | None = None if invented or policy.personal else Remembered()
+        self.hidden: Callable[[str], bool] = lambda _: False  # a service keeps answers back until their slot
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""

@@ -17,6 +17,7 @@ from discreet.errors import InvalidParameter, QueryRefused
 from discreet.rational import Number, decimal
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
+from discreet.session.memory.paid import AGAIN, paid
 from discreet.session.question import Question
 from discreet.sql.syntax.priced import looked_at, priced
 
@@ -118,7 +119,8 @@ class ExplainingSession(OpenSession):
                                  max_rows_per_group=max_rows_per_group, split=split, intervals=intervals)  # fmt: skip
         plan = self._queries.planned(question)
         self._queries.rehearse(plan)
-        return explain(plan, self._catalog, self._policy, sql, self._engine.dialect)
+        known = AGAIN if paid(self._queries, plan) else ""
+        return explain(plan, self._catalog, self._policy, sql, self._engine.dialect, known)
 
 
 def answer_about(method: M) -> M:

@@ -100,7 +100,15 @@ class WorkloadPreview(Mapping[str, "Preview"]):
         return _page(self.previews, self._foot())
 
     def _foot(self) -> list[str]:
-        return [f"epsilon {show(self.epsilon)}, all together", *self.together]
+        return [
+            "free: asked before" if self.replayed else f"epsilon {show(self.epsilon)}, all together",
+            *self.together,
+        ]
+
+    @property
+    def replayed(self) -> bool:
+        """Whether all of them were answered before as one, so that asking them again costs nothing."""
+        return any(one.replayed for one in self.previews.values())
 
 
 def _page(parts: Mapping[str, Release] | Mapping[str, Preview], foot: Sequence[str]) -> str:

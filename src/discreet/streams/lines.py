@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import IO, Any
 
 from discreet.errors import StreamError
+from discreet.streams.periods import NO_TIME
 
 TICK = b"#tick "
 """A line that begins so names a time that has come, where ticks are asked for."""
@@ -117,7 +118,8 @@ class Lines:
             lacks = f" with the column {missing[0]}" if missing else ""
             raise StreamError(
                 f"The input does not begin with a header of CSV{lacks}, nor with JSON.",
-                "Put the names of the columns into its first line.",
+                "Put the names of the columns into its first line."
+                + (f" {NO_TIME}" if missing[:1] == [*self._needed[:1]] else ""),
             )
         return names
 

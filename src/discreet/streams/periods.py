@@ -10,6 +10,8 @@ from discreet.errors import InvalidParameter
 
 EVERY: Final = {"minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
 """The lengths of periods, in seconds; a month has its own rule."""
+NO_TIME: Final = 'Name the column that holds the time of a row, such as time="seen_at".'
+"""The fix where the column of the time is not there: it is called `time` unless another one is named."""
 _EPOCH: Final = dt.datetime(1970, 1, 1)
 
 

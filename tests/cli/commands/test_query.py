@@ -60,6 +60,14 @@ def test_an_error_buys_only_what_earlier_answers_do_not_tell(folder: Path, run: 
         assert run("query", COUNT, *odd).exit_code == 2
 
 
+def test_an_error_that_may_be_missed_is_told_before_the_charge(folder: Path, run: Run) -> None:
+    done = run("query", "SELECT AVG(age) AS age FROM visits", "--within", "age=0.01")
+    assert done.exit_code == 3  # refused, and told all the same
+    assert (
+        "had 1,000 rows with values spread over their bounds: in one of 100 rows age would be" in done.stderr
+    )
+
+
 def test_json_holds_values_intervals_cost_and_what_is_not_covered(folder: Path, run: Run) -> None:
     result = run("query", "SELECT AVG(age) AS age FROM visits", "-e", "1/3", "--confidence", "0.5", "--json")
     answer = json.loads(result.stdout)

@@ -50,6 +50,24 @@ def test_from_sign_in_to_the_answer_and_back_to_it(running: Running) -> None:
     assert Visit(running, "ben").get(path).status == 404
 
 
+def test_a_question_that_was_paid_for_is_offered_for_nothing(running: Running) -> None:
+    ana = Visit(running, "ana")
+    question = {"query": "SELECT COUNT(*) AS n FROM visits WHERE age < 44", "epsilon": "0.25"}
+    assert "Ask, and pay epsilon 0.25" in ana.send("/data/hospital/preview", **question).data.decode()
+    assert ana.send("/data/hospital/ask", **question).status == 303
+    seen = ana.send("/data/hospital/preview", **question).data.decode()
+    assert "free: you asked this very question before, for epsilon 0.25" in seen
+    assert "See the answer again, free" in seen
+    assert "pay epsilon" not in seen
+    for who, body in (("ben", question), ("ana", {**question, "epsilon": "0.26"})):
+        assert "free: " not in Visit(running, who).send("/data/hospital/preview", **body).data.decode()
+    said = running.call("POST", "/api/v1/datasets/hospital/preview", "ana", question).json
+    assert (said["replayed"], said["cost"], said["epsilon"]) == (True, "0", "0.25")
+    assert not running.call("POST", "/api/v1/datasets/hospital/preview", "ben", question).json["replayed"]
+    plan = running.call("POST", "/api/v1/datasets/hospital/explain", "ana", question).json["text"]
+    assert "this very question was answered before" in plan
+
+
 def test_a_preview_wants_a_price_and_says_what_is_saved_and_what_cannot_be_paid(running: Running) -> None:
     visit = Visit(running, "ana")
     unpriced = visit.send("/data/hospital/preview", query=COUNT, epsilon="").data.decode()

@@ -42,12 +42,17 @@ def test_an_answer_as_chart_files_and_card(running: Running) -> None:
 
 
 @pytest.mark.parametrize(
-    "keys", [[f"k{at}" for at in range(20)], [f"k{at}" for at in range(60)], list(range(20))]
-)
-def test_the_room_is_about_that_of_the_picture(keys: list[object]) -> None:
-    """Bars of texts, more than are drawn, and points of numbers."""
+    ("keys", "measures"),
+    [
+        ([f"k{at}" for at in range(20)], 1), ([f"k{at}" for at in range(60)], 1), (list(range(20)), 1),
+        (list("abc"), 3), (list(range(20)), 2),
+    ],
+)  # fmt: skip
+def test_the_room_is_about_that_of_the_picture(keys: list[object], measures: int) -> None:
+    """Bars of texts, more than are drawn, and points of numbers; several measures beside or below each other."""
+    counts = ", ".join(f"COUNT(*) AS n{at}" for at in range(measures))
     with shared.protect(pa.table({"k": keys}), privacy_unit="row", keys={"k": keys}, budget=1) as session:
-        release = session.sql("SELECT k, COUNT(*) AS n FROM data GROUP BY k", 1)
+        release = session.sql(f"SELECT k, {counts} FROM data GROUP BY k", 1)
     for name, size in (("wide", SIZES["slide"]), ("narrow", Size(*NARROW))):
         found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg(drawn_of(release, size=size)))
         assert found is not None

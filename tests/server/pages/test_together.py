@@ -50,7 +50,10 @@ def test_several_statements_are_previewed_and_asked_as_one(running: Running) -> 
     history = visit.get("/data/hospital/answers").data.decode()
     link = re.search(r'href="([^"]*)#preview">the same again', history)
     assert link is not None
-    assert "all 2 together" in visit.get(html.unescape(link[1])).data.decode()
+    known = visit.get(html.unescape(link[1])).data.decode()
+    assert "free: you asked this very workload before, for epsilon 0.5, all 2 together" in known
+    assert "Epsilon 19.5 is left." in known
+    assert "See the answers again, free" in known
 
 
 def test_the_preview_says_what_its_errors_assume(running: Running) -> None:

@@ -178,7 +178,7 @@ def test_more_exact_costs_the_difference_and_less_nothing() -> None:
         assert (
             previewed.epsilon == answer.epsilon == Fraction("0.4") == session.budget.spent - Fraction("0.3")
         )
-        assert previewed.known.startswith("free, from question 1: n ± ")
+        assert previewed.known.startswith("or free, from question 1 alone: n ± ")
         assert widths(answer) <= widths(other.sql(TABLE, epsilon="0.5")) + 1
         again = session.sql(TABLE, epsilon="0.5", reuse=True)
         assert again.epsilon == 0
@@ -195,9 +195,11 @@ def test_an_epsilon_buys_noise_of_its_own_unless_told_otherwise() -> None:
         assert preview.epsilon == Fraction("0.1")
         price = session.preview(TOTAL, epsilon="0.1", reuse=True).epsilon  # 160 cells are not that exact
         assert 0 < price < preview.epsilon
-        assert preview.known.startswith(f"with reuse: epsilon {show(price)}; free, from question 1: n ± ")
+        assert preview.known.startswith(
+            f"as exact with reuse=True (--reuse): epsilon {show(price)}; or free, from question 1 alone: n ± "
+        )
         less = session.preview(TOTAL, epsilon="0.05")
-        assert less.known.startswith("with reuse: free, from question 1: n ± ")
+        assert less.known.startswith("as exact with reuse=True (--reuse): free, from question 1: n ± ")
         assert session.preview(TOTAL, epsilon="0.05", reuse=True).epsilon == 0
         assert session.preview(TOTAL, epsilon="0.1", reuse=False).known == ""
         answer = session.sql(TOTAL, epsilon="0.1")
@@ -285,6 +287,21 @@ def test_an_error_that_depends_on_the_size_of_groups_is_said_to_be_foreseen() ->
         assert "the error of pay depends" in warned[0]
         assert session.sql(mean, within={"pay": 50, "n": 20}).warnings == warned  # replayed or made of it
         assert session.sql(TABLE, within={"n": 10}).warnings == ()
+
+
+def test_a_preview_says_before_the_charge_how_an_error_may_be_missed() -> None:
+    mean = "SELECT ward, COUNT(*) AS n, AVG(pay) AS pay FROM data GROUP BY ward"
+    with protect() as session:
+        seen = session.preview(mean, within={"pay": 50, "n": 20})
+        (said,) = (one for one in seen.warnings if "had 1,000 rows" in one)
+        missed = session.preview(mean, epsilon=seen.epsilon, group_rows=100).errors["pay"]
+        assert f"in one of 100 rows pay would be ± {missed:,.4g}; " in said
+        assert "; ask for epsilon" not in said
+        other = session.preview(mean, within={"pay": 50}, group_rows=50)
+        (said,) = (one for one in other.warnings if "had 50 rows" in one)
+        assert f"; ask for epsilon {show(other.epsilon)}, as within= alone reckons with 1,000 rows" in said
+        assert session.preview(TABLE, within={"n": 10}).warnings == ()
+        assert session.budget.spent == 0
 
 
 def test_another_process_knows_it_from_the_ledger_and_other_data_does_not(tmp_path: Path) -> None:

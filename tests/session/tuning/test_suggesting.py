@@ -159,11 +159,22 @@ def test_the_command_line(tmp_path: Path) -> None:
     command = ["tune", str(tmp_path / "policy.toml"), "--epsilon", "20", "--column", "age"]
     told = CliRunner().invoke(app, [*command, "--output", str(tmp_path / "draft.toml")])
     assert told.exit_code == 0, told.output
-    assert "age: bounds [0, 128]" in told.stdout
+    assert "age = { bounds = [0, 128] }\nmax_rows = 8\n" in told.stdout
     assert Policy.from_toml(tmp_path / "draft.toml").tables["visits"].max_rows == 8
     found = json.loads(CliRunner().invoke(app, [*command, "--json"]).stdout)
     assert found["bounds"] == {"age": [0.0, 128.0]}
     assert CliRunner().invoke(app, [*command, "--output", str(tmp_path / "draft.toml")]).exit_code == 2
+    with dp.protect(policy=tmp_path / "draft.toml") as session:  # as it stands, and elsewhere too
+        assert session.budget.spent == 20, "the draft goes on with the ledger of its policy"
+        assert session.preview("SELECT AVG(age) AS age FROM visits", epsilon=1).errors["age"] > 0
+
+
+def test_each_line_of_bounds_is_one_of_the_draft() -> None:
+    session = dp.protect(TABLE, **GIVEN)
+    found = session.suggest("visits", epsilon=20)
+    lines = [line for line in repr(found).split("\n") if "bounds" in line]
+    assert len(lines) == 2
+    assert all(line in found.to_toml().split("\n") for line in lines)
 
 
 def test_the_command_line_drafts_anew_what_the_policy_bounds_already(tmp_path: Path) -> None:

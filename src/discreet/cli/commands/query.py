@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -191,6 +192,15 @@ def _tell(release: Release | Written, left: BudgetState, output: Path | None, mo
     say(f"budget: {left}" + (f", kept in {where}" if where else ""))
 
 
+def _warn(session: Session, text: str, price: Mapping[str, Any], keywords: Mapping[str, Any]) -> None:
+    """Say before the charge how an error may be missed, as a preview does: from the question and the policy alone."""
+    from discreet.cli.output import say
+    from discreet.escaping import name
+
+    for warning in session.preview(text, **price, **keywords).warnings:
+        say(f"warning: {name(warning)}")
+
+
 def _ask(
     session: Session,
     text: str,
@@ -204,6 +214,8 @@ def _ask(
     """Ask, straight into a file of a table; the price are the options beside epsilon that decide on it."""
     keywords = asked.keywords(place)
     if sink.table is None:
+        if price["within"] and epsilon is None and not sink.quiet:
+            _warn(session, text, price, keywords)
         return stoppable(lambda: session.sql(text, epsilon, progress=progress.say, **keywords, **price))
     into = sink.table
     assert epsilon is not None

@@ -7,8 +7,8 @@ from typing import Final
 
 NAMES: Final = (
     "area", "budget", "confidence", "crs", "degree", "delta", "epsilon", "gamma", "in_engine", "ledger", "like",
-    "max_degree", "max_groups", "max_rows", "max_rows_per_group", "people", "rounds", "table", "teachers", "vertices",
-    "where", "width", "within",
+    "max_degree", "max_groups", "max_rows", "max_rows_per_group", "people", "rounds", "table", "teachers", "time",
+    "vertices", "where", "width", "within",
 )  # fmt: skip
 """The parameters of Python that are options of a command under the same name."""
 

@@ -141,15 +141,19 @@ def url_of(request: Request) -> str:
 def reserved(release: Release) -> dict[str, tuple[int, int]]:
     """About the width and height of the picture of an answer, so that a page keeps room for it while it loads.
 
-    Bars need more room the more there are; all other pictures have one height.
+    Bars need more room the more there are, and all other pictures have one height; on phones several measures stand
+    below each other.
     """
     from discreet.plots.release_rows import MOST_BARS, is_key, kind_of, rows_of
+    from discreet.plots.releases import MOST_PANELS
 
     keys = [name for name in release.columns if name not in release.low and is_key(release, name)]
-    if kind_of(rows_of(release, keys, ()), keys) != "bars":
-        return {"wide": (880, 524), "narrow": (440, 336)}
+    kind, panels = kind_of(rows_of(release, keys, ()), keys), min(max(len(release.low), 1), MOST_PANELS)
+    if kind != "bars":
+        below = 1 if kind == "grid" else panels
+        return {"wide": (880, 524), "narrow": (321, 41 + 302 * below)}
     bars = min(max(len(release), 3), MOST_BARS)
-    return {"wide": (880, 117 + 30 * bars), "narrow": (340, 101 + 22 * bars)}
+    return {"wide": (930 - 50 * panels, 117 + 30 * bars), "narrow": (340, 25 + (76 + 22 * bars) * panels)}
 
 
 def answer_page(

@@ -93,10 +93,14 @@ class Asks:
                 "DELETE FROM asks WHERE name = ? AND dataset = ? AND key = ?", (name, dataset, key)
             )
 
+    def at_work(self, dataset: str, key: str) -> bool:
+        """Whether this process is at work on a question: until the slot of its answer."""
+        about = [one for one in self._at_work() if isinstance(one, Began)]
+        return any((one.dataset, one.key) == (dataset, key) for one in about)
+
     def held_back(self, dataset: str, key: str) -> bool:
         """Whether the slot of an answer has not come, in this process or another one; it is as good as not there."""
-        about = [one for one in self._at_work() if isinstance(one, Began)]
-        if any((one.dataset, one.key) == (dataset, key) for one in about):
+        if self.at_work(dataset, key):
             return True
         settled = self._histories[dataset].settled(key)
         if settled is None or not self._slot:

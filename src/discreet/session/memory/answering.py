@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.escaping import name as one_line
-from discreet.rational import Number
+from discreet.rational import Number, show
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.memory.remembered import Remembered
@@ -44,6 +44,10 @@ STEP = Fraction(201, 200)
 FORESEEN = (
     f"epsilon was chosen as if a group had {GROUP_ROWS:,} rows with values spread over their bounds, and the error "
     "of {} depends on that: smaller groups err more, larger ones less; `preview` takes other sizes (group_rows)"
+)
+BEFORE = (
+    "epsilon is chosen as if a group had {} rows with values spread over their bounds: in one of {} rows {}; "
+    "group_rows looks at other sizes"
 )
 
 
@@ -249,6 +253,35 @@ def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]
     small, large = (errors_of(queries, plan, question, GROUP_ROWS * times) for times in (1, 16))
     names = [one_line(name) for name in within if small.get(name) != large.get(name)]
     return [FORESEEN.format(", ".join(names))] if names else []
+
+
+def not_reached(
+    queries: Queries, question: Question, shown: QueryPlan, within: Mapping[str, Number], group_rows: int
+) -> list[str]:
+    """The warning, before the charge, by how much an error is missed in groups that are smaller than was assumed.
+
+    How many rows a group has is private, so that no error of an average can be promised; this is told by the question
+    and the policy alone.
+
+    Args:
+        queries: the producer.
+        question: for the epsilon that was found.
+        shown: the plan of the answer.
+        within: the errors that were asked for.
+        group_rows: how many rows a group was assumed to have.
+    """
+    fewer = max(1, group_rows // 10)
+    foreseen, missed = (errors_of(queries, shown, question, rows) for rows in (group_rows, fewer))
+    told = [
+        f"{one_line(name)} would be {'unknown' if math.isinf(missed[name]) else f'± {missed[name]:,.4g}'}"
+        for name in within
+        if name in missed and missed[name] > foreseen.get(name, math.inf) * SAME
+    ]
+    if not told:
+        return []
+    said = BEFORE.format(f"{group_rows:,}", f"{fewer:,}", ", ".join(told))
+    other = f"; ask for epsilon {show(question.epsilon)}, as within= alone reckons with {GROUP_ROWS:,} rows"
+    return [said + (other if group_rows != GROUP_ROWS else "")]
 
 
 def _answer(

@@ -30,7 +30,7 @@ from discreet.sql.expressions.expression import Expression, Literal, spell
 from discreet.sql.functions.apply import must
 from discreet.sql.lower.owners import unit_item
 from discreet.sql.measures.measure import Grid, Measure, scaled_sql
-from discreet.streams.periods import EVERY
+from discreet.streams.periods import EVERY, NO_TIME
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -153,7 +153,8 @@ class _Writer:
     def _column(self, name: str, kinds: tuple[Type, ...], words: str) -> PrivateColumn:
         found = self.table.columns.get(name.lower())
         if found is None:
-            raise StreamError(f"The table has no column {name}.", "Name a column as the policy does.")
+            fix = NO_TIME if name == self.spec.time else "Name a column as the policy does."
+            raise StreamError(f"The table has no column {name}.", fix)
         if found.type not in kinds:
             raise StreamError(
                 f"The column {name} is not {words}.",

@@ -13,6 +13,7 @@ each unit taken to have three quarters of the upper end of its interval.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.engines.schema import Type
 from discreet.errors import InvalidParameter
 from discreet.escaping import name as one_line
-from discreet.policy import Policy
+from discreet.policy import Policy, toml
 from discreet.quoting import quote
 from discreet.rational import Number, show
 from discreet.session.asking import asked
@@ -106,8 +107,19 @@ class Suggestion:
                      for cap in self.caps],
         }  # fmt: skip
 
+    @property
+    def _columns(self) -> Mapping[str, Any]:
+        """The columns of the table in the draft."""
+        return next(
+            own.columns for name, own in self.policy.tables.items() if name.lower() == self.table.lower()
+        )
+
     def __repr__(self) -> str:
-        lines = [f"{one_line(column)}: bounds [{lo:g}, {hi:g}]" for column, (lo, hi) in self.bounds.items()]
+        declared = {name.lower(): one for name, one in self._columns.items()}
+        lines = [
+            one_line(f"{toml.key(column)} = {{ bounds = {toml.value(declared[column.lower()].bounds)} }}")
+            for column in self.bounds
+        ]
         if self.max_rows is not None:
             lines.append(f"max_rows = {self.max_rows:,}")
         for cap in self.caps:
@@ -190,6 +202,10 @@ class SuggestingSession(SyntheticSession):
         found_caps = {name: _cap(answers[f"max_groups of {name}"]) for name in counted}
         by_groups = {name: pair[0] for name, pair in found_caps.items() if pair is not None}
         draft = _drafted(self._policy, found, bounds, cap)
+        if (
+            draft.ledger is None and self._ledger.durable
+        ):  # beside another file it would have spent nothing yet
+            draft = draft.model_copy(update={"ledger": os.path.abspath(self._ledger.where)})
         return Suggestion(found.name, bounds, cap, by_groups, caps, draft, answers)
 
     def _errors(self, sql: str, epsilon: Number, max_rows: int) -> Mapping[str, float]:

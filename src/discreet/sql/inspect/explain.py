@@ -86,7 +86,12 @@ class Explanation:
 
 
 def explain(
-    plan: QueryPlan, catalog: Catalog, policy: Policy, sql: bool = False, dialect: str = "duckdb"
+    plan: QueryPlan,
+    catalog: Catalog,
+    policy: Policy,
+    sql: bool = False,
+    dialect: str = "duckdb",
+    known: str = "",
 ) -> Explanation:
     """Explain a plan.
 
@@ -96,6 +101,7 @@ def explain(
         policy: the same, for its declarations of each column.
         sql: whether to write out the SQL that the engine would run.
         dialect: of the engine.
+        known: words on the answer that there is to this question already; "" without one.
     """
     children = [_release(release, plan, policy) for release in plan.releases]
     private = {release.name for release in plan.releases}
@@ -107,6 +113,7 @@ def explain(
     if plan.releases:
         cost = [Fact("epsilon", show(plan.epsilon))]
         cost += [Fact("delta", small(plan.delta))] * bool(plan.delta)
+        cost += [Fact("known", known)] * bool(known)
         facts = (*cost, *facts_of(plan), Fact("sql", statement))
         root = Node("post-processing", "of noisy tables, which costs nothing", facts, tuple(children))
     else:

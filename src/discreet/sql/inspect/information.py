@@ -15,6 +15,7 @@ from discreet.engines.schema import Type
 from discreet.policy import Policy
 from discreet.policy.path import unit_words
 from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
+from discreet.sql.expressions.key_range import range_of_keys
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.wording import end
 from discreet.sql.syntax.looking import COLUMNS, INFORMATION, TABLES
@@ -131,7 +132,7 @@ def _answers(column: PrivateColumn, unit: bool) -> str:
     if kind is Type.BOOLEAN or (span.bounded and kind in (Type.INTEGER, Type.FLOAT)):
         found.append(_SUMS)
     elif kind in (Type.INTEGER, Type.FLOAT):
-        found.append(f"{_SUMS} of clamp({column.name}, lo, hi)")
+        found.append(f"{_SUMS} of clamp({column.name}, {range_of_keys(span) or 'lo, hi'})")
     return ", ".join(found)
 
 

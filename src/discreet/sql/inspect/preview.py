@@ -56,6 +56,7 @@ class Preview:
         meanings: the content of a column where it differs from its question, such as a quantile for MAX.
         together: the marginals that are measured for tables that are estimated together, and how much that saves.
         known: the earlier questions that it is answered from, and how exactly they alone tell it; empty without such.
+        replayed: whether the very same question was answered before, so that asking it again costs nothing.
     """
 
     epsilon: Fraction
@@ -73,6 +74,7 @@ class Preview:
     meanings: Mapping[str, str] = field(default_factory=dict)
     together: tuple[str, ...] = ()
     known: str = ""
+    replayed: bool = False
 
     def to_dict(self) -> dict[str, object]:
         """The same for machines."""
@@ -89,6 +91,7 @@ class Preview:
             "warnings": list(self.warnings),
             "together": list(self.together),
             "known": self.known,
+            "replayed": self.replayed,
             "cost": show(self.epsilon if self.cost is None else self.cost, 12),
         }
 
@@ -107,6 +110,11 @@ class Preview:
         groups = f"{self.groups:,} group{'s' * (self.groups != 1)}"
         if self.shown_from:
             groups = f"groups of {self.shown_from:,} units or more"
+        if self.replayed:
+            left = "" if self.available is None else f" · {show(self.available)} left"
+            return (
+                f"free: answered before, for epsilon {show(self.epsilon)}{left} · {groups} · nothing was read"
+            )
         return (f"epsilon {show(self.epsilon)}"
                  + ("" if self.available is None else f", of {show(self.available)} left")
                  + ("" if cost == self.epsilon else f", which it shrinks by {show(cost)}")

@@ -17,7 +17,7 @@ from discreet import arrow
 from discreet.errors import StreamError
 from discreet.streams.counting import values
 from discreet.streams.counting.iso import iso_times, micro_of
-from discreet.streams.periods import EVERY, time_of
+from discreet.streams.periods import EVERY, NO_TIME, time_of
 
 if TYPE_CHECKING:
     from discreet.streams.measure import Measure
@@ -42,7 +42,8 @@ def see_types(schema: pa.Schema, time: str, others: list[str]) -> None:
     for name in (time, *others):
         if schema.get_field_index(name) < 0:
             raise StreamError(
-                f"The batches have no column {name}, or two.", "Name the columns as the policy does."
+                f"The batches have no column {name}, or two.",
+                NO_TIME if name == time else "Name the columns as the policy does.",
             )
         kind = schema.field(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind

@@ -15,6 +15,8 @@ from discreet.sql.analyze.aggregates.quantile_syntax import quantile_asked
 from discreet.sql.analyze.aggregates.quantiles_of_moments import moment_type, place_of
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.expression import Column, Expression, Literal, constant
+from discreet.sql.expressions.key_range import range_of_keys
+from discreet.sql.expressions.span import Span
 from discreet.sql.functions import aggregates as table
 from discreet.sql.functions.names import takes_a_number
 from discreet.sql.syntax import rewrites
@@ -133,7 +135,7 @@ def _place(
     if not place.span.bounded:
         place = place_of(within.bind(of))
     if not place.span.bounded:
-        raise _unbounded(node, of, binder, "DATE '2000-01-01', DATE '2030-12-31'", "dates")
+        raise _unbounded(node, of, binder, argument.span, "DATE '2000-01-01', DATE '2030-12-31'", "dates")
     return RequestedAggregate(quantity, filtered(place, condition), sql, moment=(argument.type, shown))
 
 
@@ -166,17 +168,22 @@ def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) 
     if not argument.span.bounded:
         argument = within.bind(node)
     if not argument.span.bounded or not argument.span.within(-(10**300), 10**300):
-        raise _unbounded(function, node, binder, "0, 100", "bounds")
+        raise _unbounded(function, node, binder, argument.span, "0, 100", "bounds")
     return argument
 
 
-def _unbounded(function: exp.Expr, of: exp.Expr, binder: Binder, ends: str, named: str) -> QueryRefused:
-    """The refusal of an argument that has no bounds."""
+def _unbounded(
+    function: exp.Expr, of: exp.Expr, binder: Binder, span: Span, ends: str, named: str
+) -> QueryRefused:
+    """The refusal of an argument that has no bounds; its keys have some, which the policy says."""
+    known = range_of_keys(span)
+    chosen = (
+        ", the range of its keys" if known else f" with {named} that you choose without looking at the data"
+    )
     return binder.refuse(
         of,
         f"{of.sql('duckdb')} has no bounds, so one person could move the answer without limit.",
-        f"Declare bounds in the policy, or write {rewrites.clamped(function, of, ends)} with {named} that you choose "
-        "without looking at the data.",
+        f"Declare bounds in the policy, or write {rewrites.clamped(function, of, known or ends)}{chosen}.",
     )
 
 

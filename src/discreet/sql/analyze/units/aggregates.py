@@ -21,6 +21,7 @@ from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.clamping import saturated
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.expressions.expression import Expression, Literal
+from discreet.sql.expressions.key_range import range_of_keys
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import takes_a_number
 from discreet.sql.syntax import rewrites
@@ -138,7 +139,8 @@ def summable(node: exp.Expr, argument: Expression, binder: Binder) -> Steps:
     if lo is None or hi is None:
         inner = node.this.sql("duckdb")
         raise binder.refuse(node.this, f"{inner} has no bounds, and a sum of such numbers depends on their order.",
-                            f"Declare bounds in the policy, or write clamp({inner}, 0, 100).")  # fmt: skip
+                            "Declare bounds in the policy, or write "
+                            f"clamp({inner}, {range_of_keys(argument.span) or '0, 100'}).")  # fmt: skip
     lo, hi = (max(min(end, LARGEST), -LARGEST) for end in (lo, hi))
     reach = max(abs(lo), abs(hi), Fraction(1, 2**500))
     step = Fraction(2) ** (math.ceil(math.log2(reach)) - 30)

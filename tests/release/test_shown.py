@@ -1,0 +1,27 @@
+"""Numbers beside their intervals: as many digits as the interval says, and never an interval that is too narrow."""
+
+from __future__ import annotations
+
+import pytest
+
+from discreet.release.shown import with_interval
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "words"),
+    [
+        (25_000.0, 25_000.0, 25_000.00049, "25,000.00 ± 0.01"),
+        (25_000.0, 24_999.99951, 25_000.0, "25,000.00 ± 0.01"),
+        (100.0, 100.0, 100.0024, "100.000 ± 0.003"),
+        (0.5, 0.5, 0.5 + 2**-30, "0.500000 ± 0.000001"),
+        (1.0, 1.0, 1.3, "1.00 [1.00, 1.30]"),
+        (0.0, 0.0, 0.00031, "0.00000 [0.00000, 0.00031]"),  # clipped at its bound: nothing else is known of it
+        (45.1234567, 45.1234536, 45.1234598, "45.1234567 ± 0.0000031"),
+        (25_000.0, 25_000.0, 25_000.0, "25,000.00 ± 0"),
+        (7, 7, 8, "7 [7, 8]"),
+    ],
+)  # fmt: skip
+def test_digits_follow_the_interval_and_no_grid_that_is_finer_than_six_digits(
+    value: float, low: float, high: float, words: str
+) -> None:
+    assert with_interval(value, low, high) == words
