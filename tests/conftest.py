@@ -59,8 +59,18 @@ def group(name: str) -> str:
     return f"{file}::{test}" if file in LONG else file
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection(session: pytest.Session) -> None:
+@pytest.hookimpl(wrapper=True)
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
+    """Collect without collecting garbage: all that is made stays, and would be walked over again and again."""
+    gc.disable()
+    try:
+        _load_modules(session)
+        return (yield)
+    finally:
+        gc.enable()
+
+
+def _load_modules(session: pytest.Session) -> None:
     """Load the modules of the tests, each process from another one on.
 
     In a new checkout each is compiled by the first that loads it. Processes that begin at the same one compile all
