@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
+from tests import shared
 
 DRAW = np.random.default_rng(11)
 WARDS = ["a", "b", "c"]
@@ -32,7 +33,7 @@ def ward(people: Any, **more: Any) -> dp.Session:
     """A session over people, each a row."""
     given = {"privacy_unit": "row", "bounds": {"age": (0, 120), "day": (0, 999)}, "keys": {"ward": WARDS},
              "budget": 10**6, **more}  # fmt: skip
-    return dp.protect(people, table="data" if not isinstance(people, pa.Table) else None, **given)
+    return shared.protect(people, table="data" if not isinstance(people, pa.Table) else None, **given)
 
 
 def wards(**more: Any) -> dict[str, dp.Session]:

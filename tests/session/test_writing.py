@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pc
 import pyarrow.parquet as pq
 import pytest
+from tests import shared
 from tests.depth import few, in_turn
 from tests.warm import programs
 
@@ -67,8 +68,8 @@ def _large() -> Iterator[None]:
 
 
 def protect(folder: Path, table: pa.Table = TABLE, budget: Any = 1000) -> dp.Session:
-    return dp.protect(table, privacy_unit="row", bounds={"x": (0, 159), "y": (0, 159), "v": (0, 1)}, budget=budget,
-                      ledger=folder / "ledger.db")  # fmt: skip
+    return shared.protect(table, privacy_unit="row", bounds={"x": (0, 159), "y": (0, 159), "v": (0, 1)},
+                          budget=budget, ledger=folder / "ledger.db")  # fmt: skip
 
 
 def left_over(folder: Path) -> list[str]:
