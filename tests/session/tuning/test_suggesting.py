@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tests import inside
+from tests import inside, shared
 from typer.testing import CliRunner
 
 import discreet as dp
@@ -43,7 +43,7 @@ def sure(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_estimates_are_near_and_make_a_policy_that_loads(tmp_path: Path) -> None:
     # At epsilon 20 the noise is of scale 0.2: counts of hundreds stay, all but surely.
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     found = session.suggest("visits", epsilon=20, groups=["ward"])
     assert session.budget.spent == found.epsilon == 20
     assert found.bounds == {"age": (0.0, 128.0), "debt": (-1024.0, -256.0)}
@@ -62,7 +62,7 @@ def test_estimates_are_near_and_make_a_policy_that_loads(tmp_path: Path) -> None
 
 
 def test_the_same_again_is_free_and_the_errors_of_questions_are_those_of_a_preview() -> None:
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     sql = "SELECT COUNT(*) AS n FROM visits"
     found = session.suggest("visits", epsilon=2, columns=["age"], questions={"all": sql}, at="0.1")
     again = session.suggest("visits", epsilon=2, columns=["AGE"])
@@ -118,7 +118,7 @@ def test_everything_comes_from_one_charge_of_answers(monkeypatch: pytest.MonkeyP
     ],
 )
 def test_refused_before_the_charge(asked: dict[str, Any], error: type[Exception]) -> None:
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     with pytest.raises(error):
         session.suggest(**{"epsilon": 1, **asked})
     assert session.budget.spent == 0
@@ -133,7 +133,7 @@ def test_noise_below_one_is_no_count(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_rows_of_their_own_have_no_caps() -> None:
-    session = dp.protect(TABLE, table="visits", privacy_unit="row", budget=10)
+    session = shared.protect(TABLE, table="visits", privacy_unit="row", budget=10)
     found = session.suggest("visits", epsilon=10, columns=["age"])
     assert (found.max_rows, found.caps, found.bounds) == (None, (), {"age": (0.0, 128.0)})
     with pytest.raises(InvalidParameter):
@@ -141,7 +141,7 @@ def test_rows_of_their_own_have_no_caps() -> None:
 
 
 def test_one_unit_counts_once_in_each_answer() -> None:
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     asked = {
         "age": suggesting._values("visits", "age"),
         "rows": suggesting._sizes("visits", "who", "COUNT(*)"),
@@ -153,7 +153,7 @@ def test_one_unit_counts_once_in_each_answer() -> None:
 
 def test_the_command_line(tmp_path: Path) -> None:
     pq.write_table(TABLE, tmp_path / "visits.parquet")
-    policy = dp.protect(TABLE, **GIVEN).policy
+    policy = shared.protect(TABLE, **GIVEN).policy
     text = policy.model_copy(update={"source": "parquet:visits.parquet", "ledger": None}).to_toml()
     (tmp_path / "policy.toml").write_text(text)
     command = ["tune", str(tmp_path / "policy.toml"), "--epsilon", "20", "--column", "age"]
