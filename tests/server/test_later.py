@@ -102,6 +102,9 @@ def test_refusals_and_failures_are_told(running: Running, monkeypatch: pytest.Mo
     assert (said["status"], said["error"], said["charged"]["epsilon"]) == ("failed", "EngineError", "0.5")
     assert "1042" not in str(said)
     running.service.later._known.clear()  # as in another process, or a later one
+    assert status(running, "dan", key)["status"] == "at work", "as far as that process knows"
+    now = running.service.state.exactly
+    monkeypatch.setattr(running.service.state, "exactly", lambda: now() + 21_000_000)
     assert status(running, "dan", key)["status"] == "charged"
 
 
@@ -116,4 +119,7 @@ def test_the_end_is_not_told_before_its_slot(running: Running, monkeypatch: pyte
     assert status(running, "eve", key)["status"] == "at work"
     running.service.later._known.clear()
     assert status(running, "eve", key)["status"] == "at work", "nor by another process"
+    with monkeypatch.context() as before:
+        before.setattr(history, "answered", lambda key: False)
+        assert status(running, "eve", key)["status"] == "at work", "else the moment would be told"
     assert ended(running, "eve", key)["status"] == "answered"

@@ -37,7 +37,7 @@ class Submitted:
         return f"<Submitted question {self.key[:12]} at {self.address}; result() waits for its answer>"
 
     def status(self) -> str:
-        """How far it is: at work, answered, failed, cancelled, or charged with no answer yet."""
+        """How far it is: at work, answered, failed, cancelled, or charged with no answer after the time-out."""
         return self._status()[0]
 
     def cancel(self) -> bool:

@@ -99,28 +99,32 @@ class Later:
         return look.key
 
     def status(self, caller: Caller, dataset: str, key: str) -> dict[str, Any]:
-        """How far a question is: at work, answered, failed, cancelled, or charged with no answer yet.
+        """How far a question is: at work, answered, failed, cancelled, or charged with no answer after the time-out.
+
+        The error of a question is known to the process that took it; others say that it is at work until then.
 
         Raises:
             NotThere: nobody of this name asked it.
         """
         service, submitted = self._service, self._known.get((caller.name, dataset, key))
-        history = service.dataset(caller, dataset).history
         task = None if submitted is None else submitted.task
         if task is not None and not task.done():
             return {"key": key, "status": "at work"}
-        if key in history.of(caller.name) and history.answered(key):
-            held = service.asks.held_back(dataset, key)
-            return {"key": key, "status": "at work" if held else "answered"}
+        history = service.dataset(caller, dataset).history
+        charge = history.of(caller.name).get(key)
+        if charge is not None and history.answered(key) and not service.asks.held_back(dataset, key):
+            return {"key": key, "status": "answered"}
         if task is not None and task.cancelled():
             return {"key": key, "status": "cancelled"}
         error = None if task is None else task.exception()
         if isinstance(error, DiscreetError) and not isinstance(error, TimedOut):
             return {"key": key, "status": "failed", **body(error)}
-        if key in history.of(caller.name):
-            return {"key": key, "status": "charged"}
-        service.asks.asked(caller.name, dataset, key)
-        return {"key": key, "status": "at work"}
+        if charge is None:
+            service.asks.asked(caller.name, dataset, key)
+            return {"key": key, "status": "at work"}
+        # By the clock alone: an answer that is held back must look as one that is not there.
+        since = service.state.exactly() / 1e6 - charge.made.timestamp()
+        return {"key": key, "status": "at work" if since <= service.questions.caps.timeout else "charged"}
 
     def cancel(self, caller: Caller, dataset: str, key: str) -> bool:
         """Take a question back that was not begun; one that was goes on, and stays charged. Whether it was in time.

@@ -285,7 +285,7 @@ async def submit(name: str, body: PricedQuestion, caller: Asker, service: Here) 
 
 @router.get("/datasets/{name}/questions/{key}", summary="How far a question is")
 async def status(name: str, key: str, caller: Analyst, service: Here) -> dict[str, Any]:
-    """At work, answered, failed, cancelled, or charged with no answer yet."""
+    """At work, answered, failed, cancelled, or charged with no answer after the time-out."""
     service.session(caller, name)
     return await service.look(caller, lambda: service.later.status(caller, name, key))
 
