@@ -43,3 +43,4 @@ def test_tokens_cross_no_network_in_the_clear(run: Run) -> None:
     result = run("serve", "--demo", "--port", "0", "--pg-port", "0", "--pg-host", "0.0.0.0")
     assert result.exit_code == USAGE
     assert "--pg-certificate" in result.output
+    assert "discreet_" not in result.output, "a token is shown once, by a service that starts"

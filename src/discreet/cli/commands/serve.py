@@ -18,6 +18,8 @@ from discreet.cli.progress import Progress
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
+    import ssl
+
     from discreet.server.service import Service
 
 DEMO = {"ana": "1", "ben": "1.5"}
@@ -145,6 +147,7 @@ def command(
     if processes > 1 and postgres.pg_port is not None:
         raise opt.Usage("--pg-port goes with one process; start another one for it, on the same files")
     at = Listening(host, port, public_url)
+    tls = None if postgres.pg_port is None else _certificate(postgres)  # before a token is shown
     with ExitStack() as stack:
         stack.enter_context(isolated(memory))
         with Progress("opening the data"):
@@ -156,9 +159,12 @@ def command(
             stack.callback(service.close)
             typer.echo(service.people.issue("this machine", new_token))
             return
-        _tell_tokens(service, demo)
-        if postgres.pg_port is not None:
-            stack.enter_context(_speaking_postgres(service, postgres, postgres.pg_port))
+        with ExitStack() as unless_all_is_well:
+            unless_all_is_well.callback(service.close)
+            _tell_tokens(service, demo)
+            if postgres.pg_port is not None:
+                stack.enter_context(_speaking_postgres(service, postgres.pg_host, postgres.pg_port, tls))
+            unless_all_is_well.pop_all()
         names = ", ".join(service.datasets)
 
         def ready(url: str) -> None:
@@ -171,13 +177,18 @@ def command(
             listen(service, at, ready)
 
 
-@contextmanager
-def _speaking_postgres(service: Service, given: Postgres, port: int) -> Iterator[None]:
-    """Speak PostgreSQL's protocol beside HTTP."""
-    from discreet.pgwire.listening import bound, certificate, serving
+def _certificate(given: Postgres) -> ssl.SSLContext | None:
+    from discreet.pgwire.listening import certificate
 
-    tls = certificate(given.pg_host, given.pg_certificate, given.pg_key)
-    listener = bound(given.pg_host, port)
+    return certificate(given.pg_host, given.pg_certificate, given.pg_key)
+
+
+@contextmanager
+def _speaking_postgres(service: Service, host: str, port: int, tls: ssl.SSLContext | None) -> Iterator[None]:
+    """Speak PostgreSQL's protocol beside HTTP."""
+    from discreet.pgwire.listening import bound, serving
+
+    listener = bound(host, port)
     at = listener.getsockname()[:2]
     with serving(service, listener, tls):
         typer.echo(f"speaking PostgreSQL's protocol on {at[0]}, port {at[1]}", err=True)
