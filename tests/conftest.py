@@ -6,6 +6,7 @@ import contextlib
 import gc
 import importlib
 import os
+import signal
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 # A busy machine is no fault. A deep run has thrice as many examples of each property that does not say how many.
 settings.register_profile("untimed", max_examples=examples(30, 100), deadline=None)
 settings.load_profile("untimed")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began the run in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONG = frozenset({
     "tests/sql/test_sensitivity.py", "tests/sql/test_matrix.py", "tests/sql/test_equal_pairs.py",
