@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from collections import Counter
+from collections.abc import Iterator, Sequence, Set
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,10 +62,31 @@ def make_hospital(folder: Path, budget: str) -> Path:
     return folder / "policy.toml"
 
 
-class Server:
-    """One process of `discreet serve` on a port of its own, which may be killed and started again."""
+@contextlib.contextmanager
+def on(processors: Set[int]) -> Iterator[None]:
+    """Begin processes on some processors; on all that this thread may use where none are named."""
+    before = os.sched_getaffinity(0) if processors and hasattr(os, "sched_setaffinity") else None
+    if before is not None:
+        os.sched_setaffinity(0, processors)
+    try:
+        yield
+    finally:
+        if before is not None:
+            os.sched_setaffinity(0, before)
 
-    def __init__(self, policy: Path, ledger: str, slot: str) -> None:
+
+class Server:
+    """One process of `discreet serve` on a port of its own, which may be killed and started again.
+
+    Args:
+        policy: its file.
+        ledger: the url of a PostgreSQL database; empty for files.
+        slot: of the service.
+        place: the processors that it may use; all that this process may where there are none.
+    """
+
+    def __init__(self, policy: Path, ledger: str, slot: str, place: Set[int] = frozenset()) -> None:
+        self._place = place
         with socket.create_server(("127.0.0.1", 0)) as free:
             self.port = free.getsockname()[1]
         self._command = [sys.executable, "-m", "discreet", "serve", str(policy), "--port", str(self.port)]
@@ -73,7 +96,8 @@ class Server:
 
     def start(self) -> None:
         """Start, and return at once."""
-        self._process = subprocess.Popen(self._command, stderr=subprocess.PIPE, text=True)
+        with on(self._place):
+            self._process = subprocess.Popen(self._command, stderr=subprocess.PIPE, text=True)
         self._up = threading.Event()
         self._reader = threading.Thread(target=self._read, args=(self._process, self._up), daemon=True)
         self._reader.start()
@@ -241,6 +265,7 @@ def gathered(
     budget: str,
     each: str,
     slot: str,
+    places: Sequence[Set[int]] = (),
 ) -> Crowd:
     """Start servers over invented visits for some analysts, with a budget for all and one for each.
 
@@ -253,6 +278,7 @@ def gathered(
         budget: epsilon of the data set.
         each: epsilon of each analyst.
         slot: of the service.
+        places: the processors of each server; none for all.
     """
     policy = make_hospital(folder, budget)
     service = open_service([policy], Settings(), ledger)
@@ -263,7 +289,8 @@ def gathered(
         service.people.grant("test", name, NAME, each)
         crowd.append(Analyst(name, service.people.issue("test", name, 1)))
     service.close()
-    started = [stack.enter_context(Server(policy, ledger, slot)) for _ in range(servers)]
+    own = places or [frozenset()] * servers
+    started = [stack.enter_context(Server(policy, ledger, slot, place)) for place in own]
     for server in started:
         server.ready()
     found = Crowd(policy, ledger, started, crowd)

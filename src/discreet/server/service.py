@@ -41,7 +41,7 @@ MOST_VALUES, MOST_BYTES = 1_000_000, 32 << 20
 LARGE = 50_000
 """From so many values on, answers are written one after the other."""
 LOG = logging.getLogger("discreet.server")
-FREE = Caps(workers=8, waiting=32, each=4, timeout=60.0, slot=0)
+FREE = Caps(workers=8, waiting=64, each=4, timeout=60.0, slot=0)
 """The desks of everything that costs nothing and reads no data: no slots are needed. One caller cannot fill one."""
 
 
