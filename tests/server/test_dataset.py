@@ -6,9 +6,14 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from discreet.ledger import Ledger
 from discreet.ledger.terms import Terms
 from discreet.server.dataset import open_dataset
 from discreet.server.records.asks import Asks, Began
+from discreet.server.records.state import State
+from discreet.session.analyst import AnalystSession
 from tests.server.conftest import OpenState, make_hospital
 
 
@@ -58,4 +63,49 @@ def test_no_preview_tells_of_an_answer_before_its_slot(tmp_path: Path, open_stat
     assert not ana.preview(**asked).replayed, "this process is at work on it"
     desk.clear()
     assert ana.preview(**asked).replayed
+    found.session.close()
+
+
+def test_a_preview_reads_the_same_whether_an_answer_waits_for_its_slot_or_is_not_there(
+    tmp_path: Path, open_state: OpenState, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time would tell when the answer came; and one who has not paid reads nothing of an answer at all."""
+    found = open_dataset(make_hospital(tmp_path / "hospital"))
+    state = open_state(tmp_path / "service.db", lambda: 4e9)
+    found.asks = Asks(state, {"hospital": found.history}, list, 1024.0)
+    ana, ben = (found.analyst(name, Terms(Fraction(5))) for name in ("ana", "ben"))
+    asked: dict[str, Any] = {"query": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
+    read: list[str] = []
+    number_of, every = Ledger.number_of, State.all
+
+    def number(ledger: Ledger, question: str) -> int | None:
+        read.append("a number")
+        return number_of(ledger, question)
+
+    def rows(own: State, *given: Any) -> Any:
+        read.append("rows")
+        return every(own, *given)
+
+    monkeypatch.setattr(Ledger, "number_of", number)
+    monkeypatch.setattr(State, "all", rows)
+
+    def reads(session: AnalystSession) -> list[str]:
+        read.clear()
+        assert not session.preview(**asked).replayed
+        return read.copy()
+
+    nobody = reads(ana)
+    with monkeypatch.context() as patch:
+        patch.setattr(Ledger, "settle", lambda *_, **__: [][0])
+        with pytest.raises(IndexError):
+            ana.sql(**asked)
+    charged = reads(ana)
+    ana.sql(**asked)
+    key = ana.look(**asked).key
+    assert found.history.paid("ana", key)
+    settled = found.history.settled(key)
+    assert settled is not None
+    monkeypatch.setattr(state, "_clock", lambda: settled[1].timestamp() + 1)
+    assert reads(ana) == charged != nobody
+    assert reads(ben) == nobody == []
     found.session.close()

@@ -137,3 +137,5 @@ def test_each_charge_for_one_answer_is_counted(monkeypatch: pytest.MonkeyPatch) 
     ana.sql(query(1), epsilon="1/4")
     assert len(history.newest(9)) == 4
     assert [history.times(name, key) for name in ("ana", "ben", "cyd")] == [3, 1, 0]
+    assert history.latest("ana", key) == history.newest(9)[1].made > history.of("ana")[key].made
+    assert history.latest("cyd", key) is None

@@ -61,9 +61,11 @@ class DataSet:
             return False
         if self.asks.at_work(self.name, key):
             return True
-        if self.session.ledger.number_of(key) is None:
-            return False
-        return not self.history.paid(name, key) or self.asks.held_back(self.name, key)
+        if not self.history.paid(name, key):
+            return True
+        # The same is read whether it is there or not, or the time of a preview would tell when it came.
+        there, held = self.session.ledger.number_of(key) is not None, self.asks.held_back(self.name, key)
+        return held or not there
 
     def schema(self) -> list[dict[str, Any]]:
         """The tables, each with its columns and the questions that these can answer, from the policy alone."""

@@ -56,6 +56,7 @@ class History:
         self._lines: list[HistoryEntry] = []
         self._own: dict[str, dict[str, HistoryEntry]] = {}
         self._times: Counter[tuple[str, str]] = Counter()
+        self._latest: dict[tuple[str, str], dt.datetime] = {}
         self._open: dict[int, HistoryEntry] = {}
         self._settled: dict[str, tuple[dt.datetime, dt.datetime]] = {}
 
@@ -83,6 +84,12 @@ class History:
         """How often an analyst was charged for an answer, by the charges that are read: anew where one failed."""
         with self._lock:
             return self._times[account_name(name), key]
+
+    def latest(self, name: str, key: str) -> dt.datetime | None:
+        """When an analyst was last charged for an answer: anew where one failed; None for never."""
+        with self._lock:
+            self._catch_up()
+            return self._latest.get((account_name(name), key))
 
     def paid(self, name: str, key: str) -> bool:
         """Whether an analyst was charged for an answer."""
@@ -128,3 +135,4 @@ class History:
             subject = subject_of(posting.account)
             self._own.setdefault(subject, {}).setdefault(entry.question, line)
             self._times[subject, entry.question] += 1
+            self._latest[subject, entry.question] = entry.time

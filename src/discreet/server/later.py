@@ -111,19 +111,19 @@ class Later:
         if task is not None and not task.done():
             return {"key": key, "status": "at work"}
         history = service.dataset(caller, dataset).history
-        charge = history.of(caller.name).get(key)
-        if charge is not None and history.answered(key) and not service.asks.held_back(dataset, key):
+        charged = history.latest(caller.name, key)
+        if charged is not None and history.answered(key) and not service.asks.held_back(dataset, key):
             return {"key": key, "status": "answered"}
         if task is not None and task.cancelled():
             return {"key": key, "status": "cancelled"}
         error = None if task is None else task.exception()
         if isinstance(error, DiscreetError) and not isinstance(error, TimedOut):
             return {"key": key, "status": "failed", **body(error)}
-        if charge is None:
+        if charged is None:
             service.asks.asked(caller.name, dataset, key)
             return {"key": key, "status": "at work"}
         # By the clock alone: an answer that is held back must look as one that is not there.
-        since = service.state.exactly() / 1e6 - charge.made.timestamp()
+        since = service.state.exactly() / 1e6 - charged.timestamp()
         return {"key": key, "status": "at work" if since <= service.questions.caps.timeout else "charged"}
 
     def cancel(self, caller: Caller, dataset: str, key: str) -> bool:

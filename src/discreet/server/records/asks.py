@@ -102,12 +102,14 @@ class Asks:
         """Whether the slot of an answer has not come, in this process or another one; it is as good as not there."""
         if self.at_work(dataset, key):
             return True
+        if not self._slot:
+            return False
+        rows = self._state.all("SELECT came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
         settled = self._histories[dataset].settled(key)
-        if settled is None or not self._slot:
+        if settled is None:
             return False
         charged, kept = (one.timestamp() for one in settled)
         # Of all who asked it, the last one before the charge is whose question was answered.
-        rows = self._state.all("SELECT came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
         came = max((row["came"] / 1e6 for row in rows if row["came"] / 1e6 <= charged), default=charged)
         return self._state.exactly() / 1e6 < came + slot_after(kept - came, self._slot)
 

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.engines.schema import Type
 from discreet.errors import InvalidParameter
 from discreet.escaping import name as one_line
+from discreet.ledger.postgres.address import is_address
 from discreet.policy import Policy, toml
 from discreet.quoting import quote
 from discreet.rational import Number, show
@@ -205,7 +206,10 @@ class SuggestingSession(SyntheticSession):
         if (
             draft.ledger is None and self._ledger.durable
         ):  # beside another file it would have spent nothing yet
-            draft = draft.model_copy(update={"ledger": os.path.abspath(self._ledger.where)})
+            place = self._ledger.where
+            draft = draft.model_copy(
+                update={"ledger": place if is_address(place) else os.path.abspath(place)}
+            )
         return Suggestion(found.name, bounds, cap, by_groups, caps, draft, answers)
 
     def _errors(self, sql: str, epsilon: Number, max_rows: int) -> Mapping[str, float]:
