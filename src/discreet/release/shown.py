@@ -194,7 +194,7 @@ def with_interval(value: object, low: Any, high: Any) -> str:
         return f"{_number(value, _places(value))} ± 0"
     digits = 0 if isinstance(value, int) else _digits(max(abs(below), abs(above)))
     if value and 0 in (below, above) and digits > (places := _places(value) or digits):
-        reach = max(below, above) + abs(value - round(value, places))  # from the number as it is shown
+        reach = max(below, above) + abs(value - round(value, places))  # from the rounded number
         return f"{_number(value, places)} ± {_number(_rounded_up(reach, places), places)}"
     if math.isclose(below, above, rel_tol=0.05):
         return f"{_number(value, digits)} ± {_number((below + above) / 2, digits)}"
