@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any
 from discreet.engines.schema import Type
 from discreet.errors import InvalidParameter
 from discreet.escaping import name as one_line
-from discreet.ledger.postgres.address import is_address
 from discreet.policy import Policy, toml
 from discreet.quoting import quote
 from discreet.rational import Number, show
@@ -206,6 +205,8 @@ class SuggestingSession(SyntheticSession):
         if (
             draft.ledger is None and self._ledger.durable
         ):  # beside another file it would have spent nothing yet
+            from discreet.ledger.postgres.address import is_address
+
             place = self._ledger.where
             draft = draft.model_copy(
                 update={"ledger": place if is_address(place) else os.path.abspath(place)}
