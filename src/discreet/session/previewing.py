@@ -50,7 +50,8 @@ def preview(
     used = reused(reuse, within)
     epsilon: Fraction
     known: memory.RecalledQuestion | None
-    if within is None and paid(queries, first):
+    again = within is None and paid(queries, first)
+    if again:
         epsilon, known, used = asked.epsilon, None, False
     elif within is not None:
         epsilon, known = memory.least(queries, asked, within, group_rows, used)
@@ -60,7 +61,8 @@ def preview(
         epsilon, known = asked.epsilon, memory.known_of(queries, asked) if reuse is None else None
     asked = asked.with_epsilon(epsilon or ONE)
     plan = queries.planned(asked)
-    again = known is None and paid(queries, plan)
+    if within is not None:
+        again = known is None and paid(queries, plan)
     cost = _cost(queries, plan) if plan.releases and epsilon and not again else Fraction(0)
     shown = plan
     if known is not None and used:
