@@ -59,9 +59,7 @@ class DataSet:
         """
         if self.asks is None:
             return False
-        if self.asks.at_work(self.name, key):
-            return True
-        if not self.history.paid(name, key):
+        if self.asks.at_work(self.name, key) or not self.history.paid(name, key):
             return True
         # The same is read whether it is there or not, or the time of a preview would tell when it came.
         there, held = self.session.ledger.number_of(key) is not None, self.asks.held_back(self.name, key)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import threading
-from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import takewhile
@@ -54,9 +54,7 @@ class History:
         self._lock = threading.Lock()
         self._read = 0
         self._lines: list[HistoryEntry] = []
-        self._own: dict[str, dict[str, HistoryEntry]] = {}
-        self._times: Counter[tuple[str, str]] = Counter()
-        self._latest: dict[tuple[str, str], dt.datetime] = {}
+        self._own: dict[str, dict[str, list[HistoryEntry]]] = {}
         self._open: dict[int, HistoryEntry] = {}
         self._settled: dict[str, tuple[dt.datetime, dt.datetime]] = {}
 
@@ -78,24 +76,25 @@ class History:
         """The first charge of an analyst for each answer, by its key."""
         with self._lock:
             self._catch_up()
-            return dict(self._own.get(account_name(name), {}))
+            return {key: lines[0] for key, lines in self._own.get(account_name(name), {}).items()}
 
     def times(self, name: str, key: str) -> int:
         """How often an analyst was charged for an answer, by the charges that are read: anew where one failed."""
         with self._lock:
-            return self._times[account_name(name), key]
+            return len(self._charges(name, key))
 
     def latest(self, name: str, key: str) -> dt.datetime | None:
         """When an analyst was last charged for an answer: anew where one failed; None for never."""
         with self._lock:
             self._catch_up()
-            return self._latest.get((account_name(name), key))
+            charges = self._charges(name, key)
+            return charges[-1].made if charges else None
 
     def paid(self, name: str, key: str) -> bool:
         """Whether an analyst was charged for an answer."""
         with self._lock:
             self._catch_up()
-            return key in self._own.get(account_name(name), ())
+            return bool(self._charges(name, key))
 
     def answered(self, key: str) -> bool:
         """Whether the ledger keeps the answer."""
@@ -106,6 +105,9 @@ class History:
         """When the answer that the ledger first kept was charged, and when it was kept."""
         with self._lock:
             return self._settled.get(key)
+
+    def _charges(self, name: str, key: str) -> Sequence[HistoryEntry]:
+        return self._own.get(account_name(name), {}).get(key, ())
 
     def _catch_up(self) -> None:
         while new := self._ledger.since(self._read):
@@ -132,7 +134,5 @@ class History:
         self._open[entry.number] = line
         self._lines.append(line)
         for posting in entry.postings:
-            subject = subject_of(posting.account)
-            self._own.setdefault(subject, {}).setdefault(entry.question, line)
-            self._times[subject, entry.question] += 1
-            self._latest[subject, entry.question] = entry.time
+            own = self._own.setdefault(subject_of(posting.account), {})
+            own.setdefault(entry.question, []).append(line)
