@@ -13,7 +13,6 @@ each unit taken to have three quarters of the upper end of its interval.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -205,12 +204,7 @@ class SuggestingSession(SyntheticSession):
         if (
             draft.ledger is None and self._ledger.durable
         ):  # beside another file it would have spent nothing yet
-            from discreet.ledger.postgres.address import is_address
-
-            place = self._ledger.where
-            draft = draft.model_copy(
-                update={"ledger": place if is_address(place) else os.path.abspath(place)}
-            )
+            draft = draft.model_copy(update={"ledger": self._ledger.where})
         return Suggestion(found.name, bounds, cap, by_groups, caps, draft, answers)
 
     def _errors(self, sql: str, epsilon: Number, max_rows: int) -> Mapping[str, float]:
