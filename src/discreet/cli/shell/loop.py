@@ -76,8 +76,8 @@ class Loop:
         try:
             if text.lstrip().startswith("\\"):
                 self._command(text.strip())
-            elif _bare(text) in BARE:
-                self._command("\\" + BARE[_bare(text)])
+            elif (command := BARE.get(_bare(text))) is not None:
+                self._command(f"\\{command}")
             else:
                 for statement in split(text):
                     self._statement(statement)
