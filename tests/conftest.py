@@ -15,7 +15,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
-from tests.depth import examples
+from tests.depth import DEEP, examples
 from tests.scripts_of_pages import make_once
 
 if TYPE_CHECKING:
@@ -106,10 +106,24 @@ def _scripts_of_pages(tmp_path_factory: pytest.TempPathFactory) -> None:
     make_once(folder)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out the tests that are marked as deep, unless the run is."""
+    if DEEP:
+        return
+    left = [item for item in items if item.get_closest_marker("deep")]
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = [item for item in items if not item.get_closest_marker("deep")]
+
+
 def pytest_collection_finish() -> None:
-    """Let the garbage collector walk no more over what stays to the end: thousands of tests and all modules."""
+    """Let the garbage collector walk no more over what stays to the end: thousands of tests and all modules.
+
+    Walks over the garbage of the tests are few: they took a twentieth of the time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -7,10 +7,15 @@ import os
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeVar
 
+import pytest
+
 T = TypeVar("T")
 
 DEEP = bool(os.environ.get("DISCREET_DEEP"))
 """Whether all is asked, which takes hours: every case of the lists, and more of the random ones."""
+
+deep = pytest.mark.deep
+"""Marks a test or a case that `make test` leaves to `make test-deep`: another one asks the same of the same lines."""
 
 
 def examples(usual: int, deep: int) -> int:
