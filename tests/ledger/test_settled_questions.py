@@ -40,6 +40,12 @@ def test_a_new_question_needs_no_transaction(tmp_path: Path, monkeypatch: pytest
         answered(ledger, "first")
         seen = reads(ledger, monkeypatch)
         assert ledger.replay("new") is None
+        assert [ledger.has_settled(one) for one in ("new", "old 0", "old 99", "first")] == [
+            False,
+            True,
+            True,
+            True,
+        ]
         assert not seen
         for question in ("old 0", "old 99", "first"):
             assert ledger.replay(question) == question.encode()
@@ -56,18 +62,18 @@ def _elsewhere(path: str, question: str) -> None:
 def test_what_another_process_settled_is_seen(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "l.db") as ledger:
         answered(ledger, "first")
-        assert ledger._store.lacks("theirs")
+        assert ledger._store.has_settled("theirs") is False
         process = multiprocessing.get_context("spawn").Process(
             target=_elsewhere, args=(str(tmp_path / "l.db"), "theirs")
         )
         process.start()
         process.join()
         assert not process.exitcode
-        assert not ledger._store.lacks("theirs")
+        assert ledger._store.has_settled("theirs")
         assert ledger.replay("theirs") == b"theirs"
         answered(ledger, "second")
-        assert ledger._store.lacks("third")
-        assert not ledger._store.lacks("theirs")
+        assert ledger._store.has_settled("third") is False
+        assert ledger._store.has_settled("theirs")
 
 
 def test_a_stale_memory_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -96,16 +102,18 @@ def test_many_settlements_are_not_kept(tmp_path: Path, monkeypatch: pytest.Monke
             assert ledger.replay(f"{at}") == f"{at}".encode()
     with open_ledger(tmp_path / "l.db") as ledger:
         answered(ledger, "x")
-        assert not ledger._store.lacks("y")
+        assert ledger._store.has_settled("y") is None
         assert ledger.replay("8") == b"8"
+        assert ledger.has_settled("8")
+        assert not ledger.has_settled("y")
 
 
 def test_a_closed_or_headless_ledger_knows_nothing(tmp_path: Path) -> None:
     ledger = open_ledger(tmp_path / "l.db")
     answered(ledger, "first")
     (tmp_path / "l.db-head").rename(tmp_path / "away")
-    assert not ledger._store.lacks("new")
+    assert ledger._store.has_settled("new") is None
     (tmp_path / "away").rename(tmp_path / "l.db-head")
-    assert ledger._store.lacks("new")
+    assert ledger._store.has_settled("new") is False
     ledger.close()
-    assert not ledger._store.lacks("new")
+    assert ledger._store.has_settled("new") is None

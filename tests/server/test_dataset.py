@@ -76,17 +76,17 @@ def test_a_preview_reads_the_same_whether_an_answer_waits_for_its_slot_or_is_not
     ana, ben = (found.analyst(name, Terms(Fraction(5))) for name in ("ana", "ben"))
     asked: dict[str, Any] = {"query": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
     read: list[str] = []
-    number_of, every = Ledger.number_of, State.all
+    has_settled, every = Ledger.has_settled, State.all
 
-    def number(ledger: Ledger, question: str) -> int | None:
-        read.append("a number")
-        return number_of(ledger, question)
+    def settlement(ledger: Ledger, question: str) -> bool:
+        read.append("a settlement")
+        return has_settled(ledger, question)
 
     def rows(own: State, *given: Any) -> Any:
         read.append("rows")
         return every(own, *given)
 
-    monkeypatch.setattr(Ledger, "number_of", number)
+    monkeypatch.setattr(Ledger, "has_settled", settlement)
     monkeypatch.setattr(State, "all", rows)
 
     def reads(session: AnalystSession) -> list[str]:

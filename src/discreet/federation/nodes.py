@@ -178,7 +178,7 @@ def _price(session: Session, plan: QueryPlan) -> Fraction:
     """The price of a question, which the budget has left."""
     queries = session._queries
     key, payer = queries.identity(plan), queries.account
-    if queries.ledger.number_of(key) is None:
+    if not queries.ledger.has_settled(key):
         queries.probe(plan.whole)
     elif not payer.owes(key):
         return Fraction(0)

@@ -236,9 +236,9 @@ class KnownEnd:
         """
         return self.committed.look(lambda number: self._catch_up(read, number), work)
 
-    def lacks(self, question: str, read: Read) -> bool:
-        """Whether a question is certainly not settled, as far as can be told without a transaction."""
-        return self.settled.lacks(question, lambda: self._catch_up(read, lambda _: 0))
+    def has_settled(self, question: str, read: Read) -> bool | None:
+        """Whether a question is settled; None where only a transaction can tell."""
+        return self.settled.has(question, lambda: self._catch_up(read, lambda _: 0))
 
     def _catch_up(self, read: Read, work: Callable[[Rows], int]) -> int:
         """Read the entries that others wrote, for all who look and for all who ask whether one is settled."""

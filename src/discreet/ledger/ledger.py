@@ -257,7 +257,7 @@ class Ledger:
                 raise corrupt(entry.number, "holds an answer that was altered")
             return True
 
-        return not self._store.lacks(question) and self._store.read(work)
+        return self._store.has_settled(question) is not False and self._store.read(work)
 
     def turn(self, question: str, wait: float = WAIT) -> AbstractContextManager[bool]:
         """Be the only one to ask a question, across threads and processes, or wait for whoever does.
@@ -326,12 +326,12 @@ class Ledger:
             found += [entry for entry in page if entry.settles is not None]
         return found
 
-    def number_of(self, question: str) -> int | None:
-        """Return the number of the charge whose answer the same question is given; None where it has none yet."""
-        if self._store.lacks(question):
-            return None
-        entry = self._store.read(lambda rows: rows.first_settlement(question))
-        return None if entry is None else entry.settles
+    def has_settled(self, question: str) -> bool:
+        """Return whether the same question is given an answer that was charged before."""
+        known = self._store.has_settled(question)
+        if known is None:
+            return self._store.read(lambda rows: rows.first_settlement(question)) is not None
+        return known
 
     def latest(self, account: str) -> Entry | None:
         """Return the last charge of an account that gives its guarantee; None before the first."""

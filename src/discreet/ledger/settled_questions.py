@@ -1,7 +1,7 @@
-"""Which questions were settled, kept in memory: whoever asks a new one need not wait for a transaction to hear so.
+"""Which questions were settled, kept in memory: to hear whether one was, nobody need wait for a transaction.
 
-It says only that a question is certainly new, as far as the second place tells now; anything else is looked up. A
-mistake would cost an analyst a second charge, and nobody any privacy.
+A question is new as far as the second place tells now; one that was settled stays so. An answer itself is always looked
+up. A mistake would cost an analyst a second charge, and nobody any privacy.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class SettledQuestions:
         """Know nothing any more."""
         self._keys, self._many = None, False
 
-    def lacks(self, question: str, catch_up: Callable[[], object]) -> bool:
-        """Whether a question is certainly not settled.
+    def has(self, question: str, catch_up: Callable[[], object]) -> bool | None:
+        """Whether a question is settled; None where that is not known here.
 
         Args:
             question: the canonical one.
@@ -75,14 +75,16 @@ class SettledQuestions:
         """
         key, named = _short(self._key(question)), self._named()
         before = self._keys
-        if before is None or key in before or named is None:
-            return False
+        if before is None or named is None:
+            return None
+        if key in before:
+            return True
         if self._number < named:
             catch_up()
         # The number is read before the keys: `follow` adds these first, and `load` puts them there last.
         number = self._number
         keys = self._keys
-        return keys is not None and number >= named and key not in keys
+        return key in keys if keys is not None and number >= named else None
 
 
 def _short(key: str) -> bytes:

@@ -132,8 +132,8 @@ class Store(Protocol):
     def afresh(self) -> None:
         """Keep no part of the file in memory: the next transaction reads it from the disk."""
 
-    def lacks(self, question: str) -> bool:
-        """Whether a question is certainly not settled; False where a transaction has to look."""
+    def has_settled(self, question: str) -> bool | None:
+        """Whether a question is settled; None where only a transaction can tell."""
 
     def close(self) -> None:
         """Let go of the store; closing twice is allowed."""
@@ -176,9 +176,9 @@ class MemoryStore:
     def afresh(self) -> None:
         """There is no file."""
 
-    def lacks(self, question: str) -> bool:
+    def has_settled(self, question: str) -> bool | None:
         """It is looked up."""
-        return False
+        return None
 
     def close(self) -> None:
         """Forget everything."""

@@ -62,7 +62,7 @@ class DataSet:
         if self.asks.at_work(self.name, key) or not self.history.paid(name, key):
             return True
         # The same is read whether it is there or not, or the time of a preview would tell when it came.
-        there, held = self.session.ledger.number_of(key) is not None, self.asks.held_back(self.name, key)
+        there, held = self.session.ledger.has_settled(key), self.asks.held_back(self.name, key)
         return held or not there
 
     def schema(self) -> list[dict[str, Any]]:

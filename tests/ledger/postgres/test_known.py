@@ -39,11 +39,11 @@ def test_a_look_that_does_not_ask_whether_others_wrote_is_found(
 def see_settled(pair: Pair) -> None:
     ours, theirs = pair
     answered(ours, "first")
-    assert ours._store.lacks("theirs")
+    assert ours._store.has_settled("theirs") is False
     answered(theirs, "theirs")
-    assert not ours._store.lacks("theirs")
+    assert ours._store.has_settled("theirs")
     assert ours.replay("theirs") == b"theirs"
-    assert ours._store.lacks("new")
+    assert ours._store.has_settled("new") is False
 
 
 def test_a_question_that_another_process_settled_is_not_taken_for_new(pair: Pair) -> None:

@@ -130,10 +130,10 @@ class PostgresStore:
             )
         return self._submit(work, True, needs)
 
-    def lacks(self, question: str) -> bool:
-        """Whether a question is certainly not settled, as far as can be told without a transaction."""
+    def has_settled(self, question: str) -> bool | None:
+        """Whether a question is settled; None where only a transaction can tell."""
         here = not self._closed and self._process == os.getpid()
-        return here and self._known.lacks(question, self.read)
+        return self._known.has_settled(question, self.read) if here else None
 
     def afresh(self) -> None:
         """The server alone knows its disk; each transaction asks it."""

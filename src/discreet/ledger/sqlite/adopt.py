@@ -197,8 +197,8 @@ class _Once:
     def afresh(self) -> None:
         pass
 
-    def lacks(self, question: str) -> bool:
-        return False
+    def has_settled(self, question: str) -> bool | None:
+        return None
 
     def close(self) -> None:
         pass

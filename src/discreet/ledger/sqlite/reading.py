@@ -56,9 +56,9 @@ class ReadingStore:
     def afresh(self) -> None:
         """Nothing is kept between two transactions."""
 
-    def lacks(self, question: str) -> bool:
+    def has_settled(self, question: str) -> bool | None:
         """It is looked up."""
-        return False
+        return None
 
     def close(self) -> None:
         """Forget it; no file is open between two transactions."""

@@ -100,10 +100,10 @@ class SqliteStore:
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("PRAGMA shrink_memory").close()
 
-    def lacks(self, question: str) -> bool:
-        """Whether a question is certainly not settled, as far as can be told without a transaction."""
+    def has_settled(self, question: str) -> bool | None:
+        """Whether a question is settled; None where only a transaction can tell."""
         here = not self._closed and self._process == os.getpid()
-        return here and self._end.lacks(question, self.read)
+        return self._end.has_settled(question, self.read) if here else None
 
     def close(self) -> None:
         """Close the file."""

@@ -188,7 +188,7 @@ def least(
 
 def _unasked(queries: Queries, question: Question) -> Question:
     """The question for the next larger epsilon that it was not asked for: a replay would be no measurement more."""
-    while queries.ledger.number_of(queries.identity(queries.planned(question))) is not None:
+    while queries.ledger.has_settled(queries.identity(queries.planned(question))):
         question = question.with_epsilon(round_up(question.epsilon * STEP))
     return question
 

@@ -52,7 +52,7 @@ def answered(
         raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
     if not plan.releases:
         return queries.answer(question, plan, say)
-    if within is None and (not reuse or queries.ledger.number_of(queries.identity(plan)) is not None):
+    if within is None and (not reuse or queries.ledger.has_settled(queries.identity(plan))):
         return queries.answer(question, plan, say)
     from discreet.session.memory.answering import exactly_as, within_error
 

@@ -17,6 +17,6 @@ def paid(queries: Queries, plan: QueryPlan) -> bool:
     if not plan.releases:
         return False
     key = queries.identity(plan)
-    if queries.hidden(key) or queries.ledger.number_of(key) is None:
+    if queries.hidden(key) or not queries.ledger.has_settled(key):
         return False
     return not queries.account.owes(key)
