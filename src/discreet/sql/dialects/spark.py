@@ -272,6 +272,7 @@ SPARK = Dialect(
     only="first({0})",
     name="spark",
     parser="spark",
+    most_parts=16_000,
     quote=quote_for_spark,
     text=_text,
     types=MappingProxyType({"VARCHAR": "STRING", WIDE: "DECIMAL(38, 0)"}),

@@ -17,7 +17,7 @@ from discreet.sql.expressions.dialect import Dialect, aggregated, quote
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.common_subexpressions import Steps
 from discreet.sql.lower.owners import source_of, unit_item
-from discreet.sql.lower.texts.written_out import reading, too_large
+from discreet.sql.lower.texts.written_out import fence, reading
 
 
 def to_sql(relation: Relation, needed: set[str], dialect: Dialect) -> str:
@@ -28,9 +28,12 @@ def to_sql(relation: Relation, needed: set[str], dialect: Dialect) -> str:
 def read_by(
     expressions: Iterable[Expression | None], relation: Relation, needed: set[str], dialect: Dialect
 ) -> str:
-    """The same, fenced where a planner would make the expressions over it too large."""
-    sql = to_sql(relation, needed, dialect)
-    return sql + dialect.fence if dialect.fence and too_large(relation, expressions) else sql
+    """The same, fenced where a planner would make the expressions over it too large.
+
+    Raises:
+        QueryRefused: they would be, and the engine has no fence.
+    """
+    return to_sql(relation, needed, dialect) + fence(relation, expressions, dialect)
 
 
 def names_of(relation: Relation) -> set[str]:

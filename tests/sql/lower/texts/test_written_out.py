@@ -11,6 +11,7 @@ from tests import servers, shared
 from tests.inside import plan_of
 
 import discreet as dp
+from discreet.errors import QueryRefused
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.texts import written_out
 
@@ -44,9 +45,10 @@ def test_a_column_grows_up_to_a_fence() -> None:
 def test_a_lost_fence_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     session = shared.protect(ROWS, **UNIT)
     usual = fences(3)
-    monkeypatch.setattr(written_out, "MOST_PARTS", 10**30)
+    most = 10**30
+    monkeypatch.setattr(written_out, "MOST_PARTS", most)
     (release,) = plan_of(session, doubled(30), Fraction(1)).releases
-    assert max(written_out.weights(release.parts[0].rows.relation).values(), default=0) > 2**30
+    assert max(written_out.weights(release.parts[0].rows.relation, most).values(), default=0) > 2**30
     assert fences(30) == usual
 
 
@@ -66,7 +68,8 @@ def test_columns_are_written_out_through_joins_and_unions_and_not_through_groups
     long = "(SELECT id, c || c || c || c AS c FROM t)"
     question = f"SELECT COUNT(*) AS n FROM {rows.format(long=long)} WHERE s.c < 'z'"
     (release,) = plan_of(session, question, Fraction(1)).releases
-    assert max(written_out.weights(release.parts[0].rows.relation).values(), default=1) == weighs
+    most = written_out.MOST_PARTS
+    assert max(written_out.weights(release.parts[0].rows.relation, most).values(), default=1) == weighs
 
 
 def see_answered(session: dp.Session, levels: int) -> None:
@@ -79,7 +82,24 @@ def test_postgres_answers_many_levels() -> None:
         see_answered(session, 40)  # not fenced, its planner takes all memory
 
 
-def test_clickhouse_is_asked_for_no_names_of_columns() -> None:
+@pytest.mark.parametrize(("name", "levels"), [("clickhouse", 14), ("spark", 9)])
+def test_an_engine_without_a_fence_refuses_what_it_would_write_out_for_ever(name: str, levels: int) -> None:
+    session = shared.protect(ROWS, **UNIT)
+
+    def compiled(levels: int) -> str:
+        (release,) = plan_of(session, doubled(levels), Fraction(1)).releases
+        return compile_part(release, 0, name, 7).sql
+
+    assert compiled(levels)
+    for more in (levels + 5, 60):
+        with pytest.raises(QueryRefused, match=r"A value has more than [\d,]+ parts"):
+            compiled(more)
+
+
+def test_clickhouse_is_asked_for_no_names_of_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        written_out, "weights", lambda *_: {}
+    )  # it need not refuse, as nothing here is a condition
     with servers.within_clickhouse("written_out", {"t": ROWS}) as database:
         session = dp.protect(database, **{**UNIT, "table": "written_out.t"})
         tables = ["x0 AS (SELECT id, c FROM t)"]
