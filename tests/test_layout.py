@@ -62,6 +62,7 @@ WHOLE = {
     "server/test_memory.py": "the memory of the service under huge statements",
     "server/test_shared.py": "several server processes on one ledger, and one of them killed",
     "server/pages/test_browser.py": "journeys through the pages in a real browser",
+    "sql/syntax/test_compiled_parser.py": "sqlglot where its compiled part is installed",
     "pgwire/test_fuzz.py": "conversations that no client would have",
     "pgwire/test_jdbc.py": "Java's own driver, through all of it",
     "pgwire/test_r.py": "R's driver, through all of it",

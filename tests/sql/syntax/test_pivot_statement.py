@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 
 from discreet.sql.syntax.parse import parse
-from discreet.sql.syntax.pivot_statement import with_order
+from discreet.sql.syntax.pivot_statement import statements, with_order
 from discreet.sql.syntax.refusal import place
 
 
@@ -29,3 +31,27 @@ def test_a_place_behind_it_is_that_of_the_text() -> None:
 )
 def test_other_texts_are_left_alone(text: str) -> None:
     assert with_order(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("PIVOT t ON x > 5 AND y, z IN (1, 2) USING SUM(v)", "PIVOT t ON (x > 5 AND y), z IN (1, 2) USING SUM(v)"),
+        ("PIVOT t ON NOT x IN (1) GROUP BY g", "PIVOT t ON (NOT x IN (1)) GROUP BY g"),
+        ("PIVOT t ON CASE WHEN x > 5 THEN 'a' END", "PIVOT t ON CASE WHEN x > 5 THEN 'a' END"),
+        ("SELECT * FROM (PIVOT t ON F(x = 1, y), y IS NULL) AS s JOIN u ON s.a = u.a AND u.b",
+         "SELECT * FROM (PIVOT t ON F(x = 1, y), (y IS NULL)) AS s JOIN u ON s.a = u.a AND u.b"),
+        ("PIVOT (PIVOT t ON a < b) ON c <> d", "PIVOT (PIVOT t ON (a < b)) ON (c <> d)"),
+    ],
+)  # fmt: skip
+def test_conditions_behind_on_of_a_pivot_are_read(text: str, read: str) -> None:
+    (found,) = statements(text)
+    assert found.sql("duckdb") == read
+
+
+def test_no_log_has_the_text_and_others_keep_their_words(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        statements("GRANT secret TO ana")
+        assert caplog.records == []
+        logging.getLogger("sqlglot").warning("of somebody else")
+    assert [one.message for one in caplog.records] == ["of somebody else"]

@@ -2,44 +2,51 @@
 
 from __future__ import annotations
 
+import logging
+import threading
+from collections.abc import Sequence
+
 import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.parsers.duckdb import DuckDBParser
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 FIRST = ("PIVOT", "PIVOT_WIDER", "UNPIVOT", "PIVOT_LONGER")
 BEHIND = ("ORDER BY", "LIMIT", "OFFSET")
+CONDITIONS = frozenset({
+    TokenType.EQ, TokenType.NEQ, TokenType.NULLSAFE_EQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE,
+    TokenType.AND, TokenType.OR, TokenType.XOR, TokenType.NOT, TokenType.IS, TokenType.BETWEEN, TokenType.LIKE,
+    TokenType.ILIKE, TokenType.GLOB, TokenType.SIMILAR_TO, TokenType.RLIKE, TokenType.IRLIKE,
+})  # fmt: skip
+"""The words of conditions, at which the parser of sqlglot stops behind ON of a PIVOT; IN is one that it knows."""
+DEEPER, LESS_DEEP = (
+    frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}),
+    frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}),
+)
+ENDS = frozenset({
+    TokenType.USING, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.SEMICOLON,
+})  # fmt: skip
 
 
-class _Parser(DuckDBParser):
-    """DuckDB's, with conditions behind ON of a PIVOT, and without a word in the log.
+class _Silence(logging.Filter):
+    """Keeps the parser's words from the log while questions are read, as they quote the text.
 
-    That of sqlglot stops at a comparison behind ON, and writes a statement that it does not know into the log.
+    sqlglot writes a statement that it does not know into the log. Who asked gets the refusal.
     """
 
-    def _warn_unsupported(self) -> None:
-        """Nothing: who asked gets the refusal, and no log holds the text of a question."""
+    reading = threading.local()
 
-    def _parse_simplified_pivot(self, is_unpivot: bool | None = None) -> exp.Pivot:
-        if is_unpivot:
-            return super()._parse_simplified_pivot(is_unpivot)
-        this = self._parse_table()
-        on = self._match(TokenType.ON) and self._parse_csv(self._parse_turned)
-        using = self._match(TokenType.USING) and self._parse_csv(
-            lambda: self._parse_alias(self._parse_column())
-        )
-        return self.expression(exp.Pivot(this=this, expressions=on, using=using, group=self._parse_group()))
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether this thread reads no question."""
+        return not getattr(self.reading, "now", False)
 
-    def _parse_turned(self) -> exp.Expr | None:
-        found = self._parse_disjunction()
-        plain = not isinstance(found, exp.Predicate | exp.Connector | exp.Not) or isinstance(found, exp.In)
-        return found if plain or found is None else exp.paren(found, copy=False)
+
+logging.getLogger("sqlglot").addFilter(_Silence())
 
 
 def statements(text: str) -> list[exp.Expr]:
-    """The statements of a text.
+    """The statements of a text, without a word in the log.
 
     Raises:
         ParseError: it cannot be parsed.
@@ -50,11 +57,49 @@ def statements(text: str) -> list[exp.Expr]:
         PIVOT t ON (x > 5) USING COUNT(*)
     """
     dialect = DuckDB()
-    return [
-        statement
-        for statement in _Parser(dialect=dialect).parse(dialect.tokenize(text), text)
-        if statement is not None
-    ]
+    _Silence.reading.now = True
+    try:
+        found = dialect.parser().parse(_turned(dialect.tokenize(text)), text)
+    except TypeError:  # of sqlglot's compiled parser, where words are missing
+        raise ParseError.new("", "Something is missing") from None
+    finally:
+        _Silence.reading.now = False
+    return [statement for statement in found if statement is not None]
+
+
+def _turned(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens, with conditions behind ON of a PIVOT in parentheses."""
+    out = list(tokens)
+    for at in reversed([at for at, one in enumerate(tokens) if one.token_type is TokenType.PIVOT]):
+        if tokens[at].text.upper() in FIRST[:2]:
+            for first, last in reversed(_conditions(out, at)):
+                out.insert(last, _bracket(TokenType.R_PAREN, ")", out[last - 1]))
+                out.insert(first, _bracket(TokenType.L_PAREN, "(", out[first]))
+    return out
+
+
+def _conditions(tokens: Sequence[Token], pivot: int) -> list[tuple[int, int]]:
+    """The places of the conditions behind ON of a PIVOT, each up to the token behind it."""
+    found, depth, first, plain = [], 0, 0, True
+    for at in range(pivot + 1, len(tokens) + 1):
+        kind = tokens[at].token_type if at < len(tokens) else TokenType.SEMICOLON
+        depth += (kind in DEEPER) - (kind in LESS_DEEP)
+        ends = depth < 0 or (depth == 0 and kind in ENDS)
+        if first and (ends or (depth == 0 and kind is TokenType.COMMA)):
+            if not plain:
+                found.append((first, at))
+            first, plain = at + 1, True
+        elif first and depth == 0 and kind in CONDITIONS:
+            plain = False
+        elif not first and depth == 0 and kind is TokenType.ON:
+            first = at + 1
+        if ends:
+            break
+    return found
+
+
+def _bracket(kind: TokenType, text: str, beside: Token) -> Token:
+    return Token(kind, text, beside.line, beside.col, beside.start, beside.end)
 
 
 def as_select(pivot: exp.Pivot) -> exp.Select:

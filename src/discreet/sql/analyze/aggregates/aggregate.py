@@ -10,7 +10,7 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
-from discreet.sql.analyze.aggregates.distinct_values import CountOfGroups, as_one_text, as_one_value
+from discreet.sql.analyze.aggregates.distinct_values import as_one_text, as_one_value, counted_groups
 from discreet.sql.analyze.aggregates.quantile_syntax import quantile_asked
 from discreet.sql.analyze.aggregates.quantiles_of_moments import moment_type, place_of
 from discreet.sql.analyze.binding.binder import Binder
@@ -77,10 +77,10 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
             argument = _number(inner, node, binder, within)
             return RequestedAggregate("distinct_sum", filtered(argument, condition), sql)
         return _distinct(node, binder, units, condition, sql)
-    if isinstance(node, CountOfGroups):
-        least, most = int(node.args["least"].name), node.args.get("most") and int(node.args["most"].name)
+    if (sizes := counted_groups(node)) is not None:
+        keys, least, most = sizes
         shown = f"COUNT(*) of groups with {table.sizes_in_words(least, most)}"
-        return RequestedAggregate(table.of_sizes(least, most), as_one_value(node.expressions, binder), shown)
+        return RequestedAggregate(table.of_sizes(least, most), as_one_value(keys, binder), shown)
     _counted_arguments(node, binder)
     asked = quantile_asked(node, binder)
     if asked is not None:

@@ -12,8 +12,6 @@ rows by max_rows times as much, one row after another.
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import sqlglot
 from sqlglot import exp
 
@@ -27,10 +25,22 @@ MOST_VALUES = 8
 """The most values of a tuple."""
 
 
-class CountOfGroups(exp.Expression, exp.AggFunc):
-    """How many values have so many rows: the keys, the least and the greatest number of rows."""
+_COUNT_OF_GROUPS = "count of groups"
+"""A name that no text can spell without quotes."""
 
-    arg_types: ClassVar = {"expressions": True, "least": True, "most": False}
+
+def count_of_groups(keys: list[exp.Expr], least: int, most: int | None) -> exp.Expr:
+    """How many values of some keys have so many rows: the least and the greatest number, None without an end."""
+    ends = [exp.Null() if end is None else exp.Literal.number(end) for end in (least, most)]
+    return exp.AnonymousAggFunc(this=_COUNT_OF_GROUPS, expressions=[*ends, *keys])
+
+
+def counted_groups(node: exp.Expr) -> tuple[list[exp.Expr], int, int | None] | None:
+    """The keys and the ends of a `count_of_groups`; None for any other node."""
+    if not isinstance(node, exp.AnonymousAggFunc) or node.this != _COUNT_OF_GROUPS:
+        return None
+    least, most, *keys = node.expressions
+    return keys, int(least.name), None if isinstance(most, exp.Null) else int(most.name)
 
 
 def as_one_value(keys: list[exp.Expr], binder: Binder) -> Expression:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from discreet.sql.algebra.public_groups import public_groups
-from discreet.sql.analyze.aggregates.distinct_values import CountOfGroups, as_one_value
+from discreet.sql.analyze.aggregates.distinct_values import as_one_value, count_of_groups
 from discreet.sql.analyze.scope_tree import ReleaseScope, Scope
 from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, is_aggregate, unaliased
 from discreet.sql.syntax.parse import output_name
@@ -90,8 +90,7 @@ class AskedSizes:
             out.set("where", exp.Where(this=exp.and_(known, *([] if where is None else [where.this]))))
         if self.units is not None:
             out, named = _once_by_unit(out, self.units, named)
-        least, most = (None if end is None else exp.Literal.number(end) for end in (self.least, self.most))
-        count = CountOfGroups(expressions=named, least=least, most=most)
+        count = count_of_groups(named, self.least, self.most)
         for item in self.select.expressions:
             moved = unaliased(item).copy().transform(lambda n: count.copy() if _counts(n) else n)
             out.append("expressions", exp.alias_(moved, exp.to_identifier(output_name(item), quoted=True)))

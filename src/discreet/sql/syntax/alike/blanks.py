@@ -41,7 +41,10 @@ class Unread:
 
 
 class Blank(exp.Literal):
-    """A literal whose text may not be read."""
+    """A literal whose text may not be read.
+
+    Where sqlglot's compiled part is installed, none can be made, and each statement is read by itself.
+    """
 
     def __eq__(self, other: object) -> bool:
         """Whether this is the same node; any other literal has to be read."""
