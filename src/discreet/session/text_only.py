@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.rational import Number, decimal
+from discreet.release.shown import PLAN
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
 from discreet.session.memory.paid import AGAIN, paid
@@ -140,7 +141,7 @@ def answer_about(method: M) -> M:
         taken = {name: options[name] for name in names if options.get(name) is not None}
         lines = self.explain(inner, **taken)
         if word == "EXPLAIN":
-            return method(self, _listed(["plan"], [(line,) for line in repr(lines).split("\n")]))
+            return method(self, _listed([PLAN], [(line,) for line in repr(lines).split("\n")]))
         return method(self, _listed(["column_name", "column_type"], _described(self, inner, taken)))
 
     return cast("M", reading)
