@@ -15,7 +15,6 @@ from sqlglot import exp
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.rational import Number, decimal
-from discreet.release.shown import PLAN
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
 from discreet.session.memory.paid import AGAIN, paid
@@ -141,6 +140,8 @@ def answer_about(method: M) -> M:
         taken = {name: options[name] for name in names if options.get(name) is not None}
         lines = self.explain(inner, **taken)
         if word == "EXPLAIN":
+            from discreet.release.shown import PLAN
+
             return method(self, _listed([PLAN], [(line,) for line in repr(lines).split("\n")]))
         return method(self, _listed(["column_name", "column_type"], _described(self, inner, taken)))
 
