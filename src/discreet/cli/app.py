@@ -68,7 +68,7 @@ def interruptible(invoke: Callable[[Any], Any], ctx: Any) -> Any:
         if str(error) != "Query interrupted":
             raise
         stopped = KeyboardInterrupt()
-        stopped.__dict__.update(error.__dict__)  # what was charged
+        stopped.__dict__.update(error.__dict__)  # its charge goes with it
     raise stopped
 
 
