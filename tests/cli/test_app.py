@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+import pytest
 
 import discreet.cli
 from discreet.cli import app
 from discreet.cli.commands import COMMANDS
+from discreet.errors import tell
 
 CLI = Path(discreet.cli.__file__).parent
 
@@ -32,3 +36,21 @@ def test_every_file_of_a_command_is_listed() -> None:
     folder = CLI / "commands"
     files = {".".join(path.relative_to(CLI).with_suffix("").parts) for path in folder.rglob("[a-z]*.py")}
     assert files == {module for module, _ in COMMANDS.values()} - {"audit"}
+
+
+def test_an_interrupt_that_duckdb_tells_as_its_own_error_is_an_interrupt() -> None:
+    def fails(words: str) -> None:
+        error = RuntimeError(words)
+        tell(error, None)
+        raise error
+
+    with pytest.raises(KeyboardInterrupt) as caught:
+        app.interruptible(fails, "Query interrupted")
+    assert caught.value.told  # type: ignore[attr-defined]  # the charge goes with it
+    with pytest.raises(RuntimeError):
+        app.interruptible(fails, "another")
+
+
+def test_the_examples_of_every_command_stand_in_lines() -> None:
+    # In a raw string the mark before them is no mark, but two letters of the help.
+    assert [name for name in COMMANDS if re.search(r"\\b\s", str(app.command(name).help))] == []

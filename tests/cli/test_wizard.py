@@ -27,7 +27,9 @@ def test_a_file_that_exists_and_several_tables_are_refused(tmp_path: Path) -> No
     assert [path.name for path in tmp_path.iterdir()] == ["visits.toml"]
 
 
-def test_the_way_in_is_opened_in_a_browser(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_way_in_is_opened_in_a_browser(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pages: list[str] = []
 
     def opened(url: str) -> None:
@@ -44,3 +46,5 @@ def test_the_way_in_is_opened_in_a_browser(tmp_path: Path, monkeypatch: pytest.M
     wizard.decide("csv:visits.csv", COLUMNS, tmp_path / "visits.toml")
     assert pages
     assert pages[0].endswith(("/steward/new", "/sign-in"))  # this reader keeps no cookies
+    way_back = f"discreet serve {tmp_path / 'visits.toml'} --new-token me"
+    assert way_back in capsys.readouterr().err  # else nobody has a token after Ctrl+C

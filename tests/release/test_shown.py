@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pyarrow as pa
 import pytest
+from tests import shared
 
 from discreet.release.shown import with_interval
 
@@ -25,3 +29,12 @@ def test_digits_follow_the_interval_and_no_grid_that_is_finer_than_six_digits(
     value: float, low: float, high: float, words: str
 ) -> None:
     assert with_interval(value, low, high) == words
+
+
+def test_a_number_that_is_missing_is_explained() -> None:
+    table = pa.table({"x": [1, 2, 3]})
+    with shared.protect(table, privacy_unit="row", bounds={"x": (0, 9)}, budget=400) as session:
+        counted = session.sql("SELECT COUNT(*) AS n FROM data", epsilon=100)
+    missing = pa.table({"n": pa.array([None], pa.int64())})
+    assert "- is no answer, as where" in repr(replace(counted, values=missing))
+    assert "- is no answer" not in repr(counted)

@@ -82,14 +82,24 @@ def test_an_answer_of_another_is_charged_to_the_own_account_alone_and_once() -> 
     session = over()
     ana, ben = AnalystSession(session, "ana", 1), AnalystSession(session, "ben", 1)
     first = ana.sql(COUNT, epsilon=0.5)
-    for _ in range(2):
+    for free in (False, True):  # the first one is charged, so that it says its price
         answer = ben.sql(COUNT, epsilon=0.5)
         assert answer["n"] == first["n"]
-        assert answer.replayed
+        assert answer.replayed is free
+        assert ("free: asked before" in repr(answer)) is free
     assert session.budget.spent == ana.budget.spent == ben.budget.spent == Fraction(1, 2)
     with pytest.raises(BudgetExceeded, match="analyst cyd"):
         AnalystSession(session, "cyd", "0.4").sql(COUNT, epsilon=0.5)
     session.ledger.verify()
+
+
+def test_answers_of_another_to_several_questions_say_their_price_too() -> None:
+    session = over()
+    ana, ben = AnalystSession(session, "ana", 1), AnalystSession(session, "ben", 1)
+    questions = {"all": COUNT, "old": COUNT + " WHERE age > 60"}
+    assert not ana.workload(questions, epsilon=0.5).replayed
+    assert [ben.workload(questions, epsilon=0.5).replayed for _ in range(2)] == [False, True]
+    assert ben.budget.spent == Fraction(1, 2)
 
 
 def test_an_account_that_forgets_what_it_was_given_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,10 @@ def test_explain_is_the_explanation_line_by_line(session: dp.Session) -> None:
     query = "SELECT town, AVG(age) AS age FROM data WHERE town = 'a' GROUP BY town"
     lines = [row["plan"] for row in session.sql(f"EXPLAIN {query}", epsilon=1).to_arrow().to_pylist()]
     assert lines == repr(session.explain(query)).split("\n")
+    shown = str(session.sql(f"EXPLAIN {query}", epsilon=1)).split("\n")
+    assert shown[2 : len(lines) + 2] == [
+        line.rstrip() for line in lines
+    ]  # indented, and in no quotation marks
     assert session.budget.spent == 0
 
 

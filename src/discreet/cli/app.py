@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import Annotated, Any
@@ -46,7 +47,7 @@ class Commands(TyperGroup):
         # Asked here, as a command that is used wrongly does not come to know its own options.
         as_json = "--json" in [*getattr(ctx, "_protected_args", ()), *ctx.args]
         try:
-            return super().invoke(ctx)
+            return interruptible(super().invoke, ctx)
         except (DiscreetError, OSError, KeyboardInterrupt) as error:
             if ctx.params.get("debug") or isinstance(error, BrokenPipeError):
                 raise
@@ -57,6 +58,18 @@ class Commands(TyperGroup):
                 raise
             failure.explain_json(error)
             raise typer.Exit(failure.USAGE) from None
+
+
+def interruptible(invoke: Callable[[Any], Any], ctx: Any) -> Any:
+    """Run a command; DuckDB tells Ctrl+C while it reads a file as an error of its own."""
+    try:
+        return invoke(ctx)
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        stopped = KeyboardInterrupt()
+        stopped.__dict__.update(error.__dict__)  # its charge goes with it
+    raise stopped
 
 
 app = typer.Typer(

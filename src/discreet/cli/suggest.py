@@ -51,6 +51,16 @@ def words_of(name: str) -> list[str]:
     return [word for word in re.split(r"[^a-z0-9]+", spaced) if word]
 
 
+def is_value(name: str) -> bool:
+    """Whether a name is written as a number, a date or a time: where a file has no header line, its first row is names.
+
+    Example:
+        >>> [n for n in ("580", "9:27AM", "-1.5e3", "2024-01-31", "age", "q1", "1st visit") if is_value(n)]
+        ['580', '9:27AM', '-1.5e3', '2024-01-31']
+    """
+    return re.fullmatch(r"[-+]?[.]?[0-9][0-9.,:/e+-]*([ap]m)?", name.strip().lower(), re.ASCII) is not None
+
+
 def is_unit(name: str) -> bool:
     """Whether a column may tell people apart, by its name.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import webbrowser
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -41,6 +42,8 @@ def decide(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Pa
         address = f"{address}/begin/{service.secret}"
         typer.echo(f"open {address}", err=True)
         typer.echo("This address lets in whoever opens it first. Ctrl+C ends the service.", err=True)
+        again = f"discreet serve {shlex.quote(draft.place.name if output is None else str(output))}"
+        typer.echo(f"Another day: {again}, with the token of {again} --new-token me", err=True)
         webbrowser.open(address)
 
     listen(service, at, ready)

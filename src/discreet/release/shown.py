@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ROWS = 40
 """How many rows of an answer are shown where it shows itself."""
+PLAN = "plan"
+"""The only column of an answer to EXPLAIN: lines of words, whose indentation is theirs."""
 UNKNOWN = "± ?"
 """Stands beside a number whose interval could not be derived."""
 
@@ -110,6 +112,8 @@ def rows(release: Shown, most: int | None = None) -> list[list[str]]:
             columns.append([with_interval(*all_of) for all_of in zip(values, *ends, strict=True)])
         elif one in release.without:
             columns.append([with_interval(value, None, None) for value in values])
+        elif release.columns == [PLAN] and not release.epsilon:
+            columns.append([name(value) if isinstance(value, str) else exact_text(value) for value in values])
         else:
             columns.append([exact_text(value) for value in values])
     return [list(row) for row in zip(*columns, strict=True)]
@@ -133,6 +137,8 @@ def footer(release: Shown) -> list[str]:
     if release.low:
         together = ", for all numbers together" if release.simultaneous else ""
         said.append(f"± covers the noise at {100 * release.confidence:g} %{together}")
+    if any(release.values[one].null_count for one in (*release.low, *release.without)):
+        said.append("- is no answer, as where the noise leaves no rows to average")
     if release.without:
         said.append(f"{UNKNOWN} is noise for which no interval could be derived")
     cut = [f"cut off: {name(str(share))}" for share in release.cut_off]

@@ -170,7 +170,10 @@ def run(server: uvicorn.Server, listener: socket.socket) -> None:
     gc.freeze()  # modules and tables stay; to look for garbage among them takes a tenth of the time
     gc.set_threshold(*GARBAGE)
     sys.setswitchinterval(SWITCH)
-    server.run([listener])
+    try:
+        server.run([listener])
+    finally:
+        gc.unfreeze()  # else the engine's library reports each of its objects as leaked when the process ends
 
 
 def address(listener: socket.socket) -> str:

@@ -19,6 +19,7 @@ from discreet.policy import Policy
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.answer import Release
+from discreet.release.bill import was_free
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
@@ -388,7 +389,7 @@ class Queries:
             and release.question == plan.text
             and not plan.shaping
         ):
-            return replace(release, deployment=self.deployment(plan))
+            return replace(release, replayed=was_free(), deployment=self.deployment(plan))
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
-        return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=True)
+        return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=was_free())

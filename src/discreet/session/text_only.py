@@ -140,7 +140,9 @@ def answer_about(method: M) -> M:
         taken = {name: options[name] for name in names if options.get(name) is not None}
         lines = self.explain(inner, **taken)
         if word == "EXPLAIN":
-            return method(self, _listed(["plan"], [(line,) for line in repr(lines).split("\n")]))
+            from discreet.release.shown import PLAN
+
+            return method(self, _listed([PLAN], [(line,) for line in repr(lines).split("\n")]))
         return method(self, _listed(["column_name", "column_type"], _described(self, inner, taken)))
 
     return cast("M", reading)

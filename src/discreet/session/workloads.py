@@ -14,6 +14,7 @@ from discreet.errors import InvalidParameter
 from discreet.rational import Number, show
 from discreet.release import gate
 from discreet.release.answer import Release
+from discreet.release.bill import was_free
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
 from discreet.session.parameters import GROUP_ROWS, see_text, whole
@@ -313,7 +314,7 @@ def answered(
             replace(
                 same.get(plan.text, release),
                 made=stored.made,
-                replayed=bool(plan.releases),
+                replayed=bool(plan.releases) and was_free(),
                 deployment=release.deployment,
             )
             for plan, release in zip(each, finished(stored.noisy), strict=True)

@@ -54,6 +54,16 @@ def test_values_of_other_types_change_nothing_in_a_csv_file(folder: Path, run: R
     assert len(set(texts)) == 1
 
 
+def test_a_first_line_that_may_be_a_row_is_told(folder: Path, run: Run) -> None:
+    # Its values would be the names of the columns, in a policy that is as good as public.
+    (folder / "rows.csv").write_text("580,9:27AM,29\n1215,9:16AM,45\n")
+    (folder / "names.csv").write_text("patient_id,at,q1,1st visit\n580,9:27AM,29,4\n")
+    said = run("init", "rows.csv").stderr
+    assert "line of names above it" in said
+    assert "580" not in said
+    assert "line of names" not in run("init", "names.csv").stderr
+
+
 def test_every_column_and_type_is_listed(folder: Path, run: Run) -> None:
     text = run("init", "visits.parquet").stdout
     assert 'url = "parquet:visits.parquet"' in text

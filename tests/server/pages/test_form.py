@@ -110,6 +110,15 @@ def test_other_choices_are_refused(dataset: DataSet, fields: dict[str, str]) -> 
         form.written(fields, dataset.schema())
 
 
+def test_a_value_that_is_missing_or_stands_alone_is_said_to(dataset: DataSet) -> None:
+    fields = {"what": "rows", "test1": "is at least"}
+    with pytest.raises(InvalidParameter, match="for order is missing"):
+        form.written({**fields, "where1": "order", "value1": " "}, dataset.schema())
+    with pytest.raises(InvalidParameter, match="beside no column"):
+        form.written({**fields, "where1": "", "value1": "65"}, dataset.schema())
+    assert "WHERE" not in form.written({**fields, "where1": "", "value1": " "}, dataset.schema())
+
+
 ODD = [
     "",
     "\x00",

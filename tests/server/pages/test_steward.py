@@ -45,6 +45,13 @@ def test_from_a_name_to_a_question_and_its_end(running: Running) -> None:
     assert b"token revoked" in steward.get("/steward/audit").data
 
 
+def test_a_long_question_is_folded(running: Running) -> None:
+    long = f"SELECT COUNT(*) AS n FROM visits WHERE age IN ({', '.join(map(str, range(200)))})"
+    assert Visit(running, "ana").send("/data/hospital/ask", query=long, epsilon="0.01").status == 303
+    seen = Visit(running, "stella").get("/steward").data.decode()
+    assert f"<summary><code>{long[:300]}…</code></summary><code>{long}</code>" in seen
+
+
 def test_the_policy_with_its_checks(running: Running) -> None:
     seen = Visit(running, "stella").get("/steward/policy/hospital").data.decode()
     assert "<strong>Look:</strong> The budget is epsilon 50: from about 10 on" in seen

@@ -47,10 +47,18 @@ def test_from_the_file_to_the_first_answer(running: Running, tmp_path: Path) -> 
     assert wrong.status == 422
     assert 'value="A"' in wrong.data.decode()
     assert not (tmp_path / "visits.toml").exists()
+    for field, value, said in (
+        ("epsilon", "-1", "It must be above zero"),
+        ("max_rows", "0", "at least 1"),
+        ("values1", "120, 0", "Give lo &lt; hi"),
+    ):
+        wrong = visit.send("/steward/new", **{**DECIDED, field: value})
+        assert (wrong.status, said in wrong.data.decode()) == (422, True), field
     unfit = visit.send(
         "/steward/new", **{**DECIDED, "rule2": "bounds", "values2": "0, 1"}
     )  # county is a text
     assert unfit.status == 422
+    assert "earlier charges" not in unfit.data.decode()
     assert not (tmp_path / "visits.toml").exists()
     made = visit.send("/steward/new", **DECIDED)
     assert made.headers["location"] == "/data/visits/form"

@@ -100,3 +100,10 @@ def test_a_preview_is_worked_out_once_and_tells_the_present_budget(monkeypatch: 
         ]
         assert worked == [1000, 1000, 9]
         assert len({each.errors["v"] for each in [first, *others]}) == 3
+
+
+@pytest.mark.parametrize("query", ["SHOW TABLES", "SELECT 1 AS one"])
+def test_what_has_no_error_has_no_confidence(query: str) -> None:
+    with shared.protect(pa.table({"x": [0]}), privacy_unit="row", budget=1) as session:
+        assert "expected at" in repr(session.preview("SELECT COUNT(*) FROM data", epsilon=1))
+        assert "expected at" not in repr(session.preview(query, epsilon=1))

@@ -117,7 +117,8 @@ def test_a_refusal_names_the_place_the_reason_and_the_fix(
         "ATTACH 'x.db'", "ATTACH ':memory:' AS m", "DETACH m", "COPY visits TO 'x.csv'",
         "COPY (SELECT 1) TO '/dev/stdout'", "EXPORT DATABASE 'x'", "IMPORT DATABASE 'x'", "INSTALL httpfs",
         "LOAD httpfs", "EXPLAIN CREATE TABLE x (a INT)", "EXPLAIN ANALYZE SELECT 1",
-        "DESCRIBE SELECT * FROM visits", "SUMMARIZE nothing", "SHOW DATABASES", "SHOW nothing", "CALL pragma_version()",
+        "DESCRIBE SELECT * FROM visits", "SUMMARIZE nothing", "SHOW DATABASES", "SHOW nothing", "SHOW",
+        "show ;", "CALL pragma_version()",
         "CHECKPOINT", "VACUUM", "BEGIN",
         "COMMIT", "PREPARE p AS SELECT 1", "EXECUTE p", "CREATE MACRO f(x) AS x", "CREATE SECRET s (TYPE s3)",
         "CREATE VIEW w AS SELECT 1", "ALTER TABLE visits ADD COLUMN x INT", "TRUNCATE visits",
@@ -337,6 +338,9 @@ def test_an_open_door_is_found(session: dp.Session, monkeypatch: pytest.MonkeyPa
     ("SELECT TOP 5 county, COUNT(*) FROM visits GROUP BY county", "write LIMIT 5 at the end"),
     ("SELECT AVG(money spent) FROM visits", "double quotes"),
     ("UPDATE visits SET age = 3", "This is an UPDATE"), ("DELETE FROM visits", "This is a DELETE"),
+    ("EXPLAIN SELECT COUNT(*) FROM visits", "This is an EXPLAIN statement"), ("SHOW", "This is a SHOW statement"),
+    ("SELEC county", "This is no statement"), ("help", "This is no statement"), ("COUNT(*)", "This is no statement"),
+    ("SELECT", "Nothing stands after SELECT"), ("SELECT COUNT(*), (SELECT) FROM visits", "Nothing stands after SELECT"),
 ])  # fmt: skip
 def test_what_cannot_be_read_is_said_in_the_words_of_sql(text: str, words: str) -> None:
     """Never in those of the parser: its classes and tokens are nothing to an analyst."""

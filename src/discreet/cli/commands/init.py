@@ -12,7 +12,7 @@ import typer
 from discreet.cli.commands.serve import see_installed
 from discreet.cli.options import Usage
 from discreet.cli.place import source_of
-from discreet.cli.suggest import suggest, units
+from discreet.cli.suggest import is_value, suggest, units
 from discreet.cli.wizard import decide
 from discreet.escaping import toml_text
 
@@ -59,6 +59,12 @@ def command(
         raise Usage(f"{output} exists; --force overwrites it")
     with source_of("FILE"):
         url, tables = read_schema(source)
+    if any(not kind and is_value(name) for columns in tables.values() for name, kind in columns):
+        typer.echo(
+            "warning: some names of columns are numbers, dates or times. If the first line of the file is a row, "
+            "write a line of names above it: names are public.",
+            err=True,
+        )
     home = output.absolute().parent if output is not None else Path.cwd()
     if web:
         see_installed()

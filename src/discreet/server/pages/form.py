@@ -160,10 +160,15 @@ def _of(known: Any, name: str) -> Any:
 def _conditions(fields: Mapping[str, str], table: Table, known: Sequence[str]) -> Iterator[str]:
     types = {one["column_name"]: one["data_type"] for one in table["columns"]}
     for i in CONDITIONS:
+        value = fields.get(f"value{i}", "").strip()
         if fields.get(f"where{i}"):
             column = _of(known, fields[f"where{i}"])
             test = _of(TESTS, fields.get(f"test{i}") or "is")
-            yield f"{_name(column)} {test} {_value(fields.get(f'value{i}', '').strip(), types[column], column)}"
+            yield f"{_name(column)} {test} {_value(value, types[column], column)}"
+        elif value:  # else everybody is counted, and somebody else was meant
+            raise InvalidParameter(
+                "A value for whom stands beside no column.", "Choose its column, or empty the field."
+            )
 
 
 def _value(text: str, kind: str, column: str) -> str:
@@ -187,9 +192,8 @@ def _value(text: str, kind: str, column: str) -> str:
     except (ValueError, KeyError):
         pass
     looks = {"BOOLEAN": "yes or no", "DATE": "2026-01-31", "TIMESTAMP": "2026-01-31 12:00"}
-    raise InvalidParameter(
-        f"The value for {column} is of another type.", f"Write it as {looks.get(kind, '65')}."
-    )
+    fault = "of another type" if text else "missing"
+    raise InvalidParameter(f"The value for {column} is {fault}.", f"Write it as {looks.get(kind, '65')}.")
 
 
 def _name(name: str) -> str:

@@ -10,7 +10,7 @@ import pyarrow as pa
 from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
-from discreet.errors import DiscreetError, InvalidParameter
+from discreet.errors import DiscreetError, InvalidParameter, PolicyError
 from discreet.server.dataset import open_dataset
 from discreet.server.pages.draft import PolicyDraft, policy_of, proposed
 from discreet.server.pages.site import Visitor, form_of, moved, page, service_of, set_cookie, visits
@@ -83,8 +83,15 @@ async def decided(request: Request, visitor: Manager) -> Response:
             raise
         return next(iter(service.datasets))
 
+    def heard() -> str:
+        try:
+            return made()
+        except PolicyError as error:  # a fault of the form, whose writer is the steward of this very machine
+            said = InvalidParameter(error.cause, error.fix)
+        raise said
+
     try:
-        name = await service.look(visitor.caller, made)
+        name = await service.look(visitor.caller, heard)
     except DiscreetError as error:
         return _decisions(request, visitor, draft, fields, error)
     service.draft = None

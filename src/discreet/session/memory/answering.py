@@ -20,6 +20,7 @@ from discreet.escaping import name as one_line
 from discreet.rational import Number, show
 from discreet.release import gate
 from discreet.release.answer import Release
+from discreet.release.bill import was_free
 from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import CHOSEN
 from discreet.session.parameters import GROUP_ROWS
@@ -339,7 +340,7 @@ def measured(queries: Queries, known: RecalledQuestion, say: Callable[[str], Non
 
     def again(kept: bytes) -> Release:
         stored = unpack(kept, known.plan)
-        return replace(finished(stored.noisy), made=stored.made, replayed=True)
+        return replace(finished(stored.noisy), made=stored.made, replayed=was_free())
 
     asked = queries.release_plan(known.question, known.plan, compute, made, again)
     return gate.release(asked, queries.ledger, queries.account)

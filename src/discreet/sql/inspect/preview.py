@@ -136,7 +136,7 @@ class Preview:
         assumed = f", {self.assumed}" if self.assumed else ""
         said = f"expected at {100 * self.confidence:g} %{together}{assumed}"
         return [
-            said,
+            *([said] if self.errors else []),  # a statement that reads nothing private has none
             *([escaping.name(self.known)] if self.known else []),
             *map(escaping.name, self.together),
             *(f"warning: {escaping.name(warning)}" for warning in self.warnings),

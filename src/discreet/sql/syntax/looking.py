@@ -44,7 +44,7 @@ def as_query(statement: exp.Expr, text: str) -> exp.Expr:
     words = _words(statement)
     if words[:2] in (["show", "tables"], ["pragma", "show_tables"]) or words == ["show", "all", "tables"]:
         return sqlglot.parse_one(_SHOW_TABLES, read="duckdb")
-    if len(words) == 2 and words[0] == "show":
+    if len(words) == 2 and words[0] == "show" and words[1]:
         return _about(exp.to_table(words[1]), _DESCRIBE)
     if words[:3] == ["show", "columns", "from"] and len(words) == 4:
         return _about(exp.to_table(words[3]), _DESCRIBE)

@@ -82,13 +82,8 @@ def spelled(text: str) -> tuple[exp.Query, str]:
     if isinstance(statement, exp.Pivot):
         statement = pivot_statement.as_select(statement)
     if not isinstance(statement, exp.Query):
-        kind = type(statement).__name__.upper()
-        article = "an" if kind[0] in "AEIO" or kind == "UPDATE" else "a"
         raise refuse(
-            statement,
-            text,
-            f"This is {article} {kind} statement; only SELECT can be answered.",
-            "Write a SELECT.",
+            statement, text, f"This is {_kind(statement)}; only SELECT can be answered.", "Write a SELECT."
         )
     looking.rename(statement)
     return statement, _checked(statement, text)
@@ -107,6 +102,14 @@ def looks_around(text: str) -> bool:
         return False
     tables = [t.name.lower() for t in query.find_all(exp.Table) if isinstance(t.this, exp.Identifier)]
     return bool(tables) and set(tables) <= set(looking.INFORMATION)
+
+
+def _kind(statement: exp.Expr) -> str:
+    """A statement that is no query, by the word that it begins with; a bare expression, such as `hello`, is none."""
+    if isinstance(statement, exp.Condition | exp.Alias | exp.Star | exp.Interval):
+        return "no statement"
+    kind = (statement.name if isinstance(statement, exp.Command) else statement.key).upper()
+    return f"{'an' if kind[0] in 'AEIO' or kind == 'UPDATE' else 'a'} {kind} statement"
 
 
 TWINS = ("Two columns of the answer have the same name.", "Give one of them another name with AS.")
@@ -163,6 +166,8 @@ def _check(statement: exp.Query, text: str) -> str:
         if isinstance(node, exp.Qualify) and not _has_windows(node.parent):
             raise refuse(node, text, "QUALIFY without a window function is not SQL.",
                          "Write the condition into HAVING, or into WHERE where nothing is aggregated.")  # fmt: skip
+        if isinstance(node, exp.Select) and not node.expressions:
+            raise QueryRefused("Nothing stands after SELECT.", "Write an aggregate there, such as COUNT(*).")
         if isinstance(node, exp.Group) and not any(node.args.values()):
             raise QueryRefused(
                 "Nothing stands after GROUP BY.", "Name a column there, or leave GROUP BY out."

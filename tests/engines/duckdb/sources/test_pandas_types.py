@@ -255,6 +255,9 @@ def test_no_error_quotes_a_value() -> None:
     assert open_source(pd.DataFrame({"x": [Hostile(), 1]})).schema()["data"]["x"].type is Type.TEXT
     with pytest.raises(SourceError, match="two columns of one name"):
         open_source(pd.DataFrame([[1, 2]], columns=[1, "1"]))
+    for empty in (pd.DataFrame(), pa.table({})):
+        with pytest.raises(SourceError, match="has no columns"):
+            open_source(empty)
 
 
 @pytest.mark.parametrize("kind", [Type.INTEGER, Type.FLOAT, Type.TEXT])

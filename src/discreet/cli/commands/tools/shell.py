@@ -24,17 +24,17 @@ def command(
         ),
     ] = None,
 ) -> None:
-    r"""Ask questions line by line.
+    """Ask questions line by line.
 
     Each ends with a semicolon. The prompt says the price of the next one and the budget that is left; Tab completes
-    tables, columns and functions; \preview, \budget and \? are beside it. Statements also come through a pipe.
+    tables, columns and functions; \\preview, \\budget and \\? are beside it. Statements also come through a pipe.
 
     \b
     Examples:
       discreet shell -p hospital/policy.toml --epsilon 0.05
       discreet shell --server https://stats.example.org
       echo "SHOW TABLES;" | discreet shell -p hospital/policy.toml
-    """
+    """  # noqa: D301
     from discreet.cli.shell.loop import Loop
     from discreet.dbapi.statements import Settings
     from discreet.rational import epsilon_of

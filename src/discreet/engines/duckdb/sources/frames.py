@@ -28,6 +28,8 @@ def attach_frame(
         table, own = _typed(connection, name, source, types)
     else:
         table = to_arrow(name, source)
+    if not table.column_names:
+        raise SourceError(f"The source {name} has no columns.", "Give a frame whose columns have names.")
     table = total(table)
     store = f"frame_{secrets.token_hex(8)}"
     try:
