@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.depth import examples
 from tests.servers import new_schema
 
 from discreet.errors import BudgetExceeded
@@ -61,7 +62,7 @@ def follow(ledger: Ledger, history: list[tuple[Loss, list[str]] | int]) -> None:
 
 
 @given(histories)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 150), deadline=None)
 def test_in_memory(history: list[tuple[Loss, list[str]] | int]) -> None:
     with open_ledger(None) as ledger:
         follow(ledger, history)

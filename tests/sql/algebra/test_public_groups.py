@@ -82,6 +82,7 @@ def groups(sql: str) -> list[tuple[object, ...]]:
     return list(zip(*columns, strict=True))
 
 
+@cache
 def expected(sql: str) -> set[tuple[object, ...]]:
     """The groups of plain DuckDB, without the NULL of keys that decide nothing."""
     answer = engine().cursor().execute(sql)
