@@ -43,7 +43,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def crash(path: str, kills: int, fault: str) -> list[str]:
-    command = [programs() / "python", str(Path(__file__).with_name("crash.py")), path, str(kills), fault]
+    command = [str(programs() / "python"), str(Path(__file__).with_name("crash.py")), path, str(kills), fault]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     shown: list[str] = json.loads(done.stdout)
     return shown
@@ -73,7 +73,9 @@ def test_nothing_is_shown_that_is_not_charged(path: str) -> None:
 @pytest.mark.parametrize("path", ["file"], indirect=True)
 @pytest.mark.parametrize("fault", ["answer-first", "uncommitted"])
 def test_a_ledger_that_shows_too_early_is_caught(path: str, fault: str) -> None:
-    for _ in range(examples(5, 50)):  # 100 kills at most in the usual run, and no more once the fault was seen
+    for _ in range(
+        examples(5, 50)
+    ):  # 100 kills at most in the usual run, and no more once the fault was seen
         shown = crash(path, 20, fault)
         with open_ledger(path) as ledger:
             if not set(shown) <= {entry.question for entry in ledger.entries()}:

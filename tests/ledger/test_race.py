@@ -21,7 +21,7 @@ from discreet.ledger import Loss, open_ledger
 
 
 def race(path: str, fault: str) -> dict[str, int]:
-    command = [programs() / "python", str(Path(__file__).with_name("race.py")), path, fault]
+    command = [str(programs() / "python"), str(Path(__file__).with_name("race.py")), path, fault]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     result: dict[str, int] = json.loads(done.stdout)
     return result

@@ -61,7 +61,9 @@ def test_what_another_process_settled_is_seen(tmp_path: Path) -> None:
     with open_ledger(tmp_path / "l.db") as ledger:
         answered(ledger, "first")
         assert ledger._store.lacks("theirs")
-        subprocess.run([programs() / "python", "-", tmp_path / "l.db"], input=ELSEWHERE, text=True, check=True)
+        subprocess.run(
+            [programs() / "python", "-", tmp_path / "l.db"], input=ELSEWHERE, text=True, check=True
+        )
         assert not ledger._store.lacks("theirs")
         assert ledger.replay("theirs") == b"theirs"
         answered(ledger, "second")

@@ -197,7 +197,7 @@ print(code, session.budget.spent, len(session.sql("SELECT COUNT(*) AS n FROM vis
 def forked(folder: Path, planted: bool) -> list[str]:
     # So many rows that DuckDB reads them in several threads, which a fork does not copy.
     pq.write_table(pa.table({"a": np.arange(2_000_000) % 10}), folder / "visits.parquet")
-    command = [programs() / "python", "-", str(folder / "visits.parquet")]
+    command = [str(programs() / "python"), "-", str(folder / "visits.parquet")]
     code = FORKED.format(planted=planted)
     done = subprocess.run(command, input=code, capture_output=True, text=True, timeout=60, check=True)
     return done.stdout.splitlines()

@@ -605,9 +605,11 @@ def crash(folder: Path, kills: int, fault: str) -> dict[str, int]:
     pq.write_table(
         pa.table({"u": rng.integers(0, 500, 2000), "a": rng.uniform(0, 100, 2000)}), folder / "visits.parquet"
     )
-    code = f"from pathlib import Path; from tests.session.crash import main; main(Path({str(folder)!r}), {kills}, {fault!r})"
-    done = subprocess.run([programs() / "python", "-"], input=code, cwd=ROOT, capture_output=True, text=True, timeout=180,
-                          check=True)  # fmt: skip
+    code = f"from tests.session.crash import Path, main; main(Path({str(folder)!r}), {kills}, {fault!r})"
+    command = [str(programs() / "python"), "-"]
+    done = subprocess.run(
+        command, input=code, cwd=ROOT, capture_output=True, text=True, timeout=180, check=True
+    )
     shown: dict[str, int] = json.loads(done.stdout)
     return shown
 

@@ -62,7 +62,8 @@ def answered(session: dp.Session, sql: str, truth: np.ndarray[tuple[int], np.dty
 
 # A deep run: all; those hide the number of the group as these do.
 @pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in ("top", "having", "all sides") else deep) for name in UNNAMED]
+    "name",
+    [pytest.param(name, marks=() if name in ("top", "having", "all sides") else deep) for name in UNNAMED],
 )
 def test_rows_that_nothing_visible_names_have_their_own_interval(session: dp.Session, name: str) -> None:
     """The groups lie 100 apart and noise of scale 2 stays within 50, so each truth is that of the nearest group."""

@@ -18,9 +18,11 @@ DEGREES = range(1, bernstein.MOST_DEGREE + 1)
 def vectors(r: int, degree: int, values: str) -> list[tuple[int, ...]]:
     """T and its vector without b0, for some values of t."""
     items = ", ".join(bernstein.integers("t", r, degree, DUCKDB))
-    return connection().execute(
-        f"SELECT t, {items} FROM (SELECT CAST(unnest({values}) AS BIGINT) AS t)"
-    ).fetchall()
+    return (
+        connection()
+        .execute(f"SELECT t, {items} FROM (SELECT CAST(unnest({values}) AS BIGINT) AS t)")
+        .fetchall()
+    )
 
 
 def faults(r: int, degree: int, values: str) -> list[int]:

@@ -37,7 +37,9 @@ from discreet.sql.measures.measure import (
     scaled,
 )
 
-RELAXED = settings(deadline=None, database=None, max_examples=examples(40, 100), suppress_health_check=list(HealthCheck))
+RELAXED = settings(
+    deadline=None, database=None, max_examples=examples(40, 100), suppress_health_check=list(HealthCheck)
+)
 EDGES = [
     -1e300,
     -1e15,

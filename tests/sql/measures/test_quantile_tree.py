@@ -293,7 +293,7 @@ def test_draws_of_a_difference_cover_what_there_is_without_noise(name: str, size
     asked = ["quantile 1/4", "quantile 3/4", "min", "max"]
     true = [made.estimate(quantity, exact.astype(np.float64))[0] for quantity in asked]
     noisy = (exact + laplace(scale, (600, made.entries))).astype(np.float64)
-    drawn = quantiles_again(made, asked, noisy, float(scale), 1000)
+    drawn = quantiles_again(made, asked, noisy, float(scale), depth.examples(500, 1000))
     for low_at, high_at in ((0, 1), (2, 3)):
         low, high = percentiles(drawn[high_at] - drawn[low_at], 0.95)
         distance = true[high_at] - true[low_at]

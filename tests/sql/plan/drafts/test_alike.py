@@ -203,7 +203,11 @@ FAULTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
 }  # fmt: skip
 
 
-FIRST = {"every literal is the first one": 5, "another type is passed over": 11, "other groups are passed over": 3}
+FIRST = {
+    "every literal is the first one": 5,
+    "another type is passed over": 11,
+    "other groups are passed over": 3,
+}
 """Questions that have none of the literals of a fault are passed over."""
 
 
