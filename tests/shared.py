@@ -24,6 +24,8 @@ from discreet.engines.duckdb import DuckDBEngine
 
 MOST = 6
 """So many engines stay open, those that were asked for last."""
+LARGE = 1 << 14
+"""The bytes of a table from which on it is known by its identity alone."""
 _open_all: Any = DuckDBEngine.open_all
 
 
@@ -54,7 +56,7 @@ _engines: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()
 
 
 def protect(source: Any, **given: Any) -> dp.Session:
-    """As `dp.protect`; the engine may be that of earlier sessions over the same tables.
+    """As `dp.protect`; the engine may be that of earlier sessions over the same tables, or over small ones alike.
 
     Args:
         source: a table of Arrow, or several by name; others are opened anew each time.
@@ -77,11 +79,21 @@ def _close(session: weakref.ref[dp.Session], kept: Kept) -> None:
     kept.see()
 
 
+def _likeness(table: pa.Table) -> object:
+    """What small tables have in common that are alike, as of two tests of one file; the identity of a large one."""
+    if table.nbytes > LARGE:
+        return id(table)
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table.combine_chunks())
+    return sink.getvalue().to_pybytes()
+
+
 def _kept(used: list[Kept], sources: Iterable[tuple[str | None, object, object]]) -> DuckDBEngine:
     listed = list(sources)
     if not all(isinstance(source, pa.Table) for _, source, _ in listed):
         return cast(DuckDBEngine, _open_all(listed))  # files and connections may change
-    key = tuple((name, id(source), repr(types)) for name, source, types in listed)
+    key = tuple((name, _likeness(cast(pa.Table, source)), repr(types)) for name, source, types in listed)
     if key not in _engines:
         engine: DuckDBEngine = _open_all(listed)
         engine.__dict__["close"] = lambda: None

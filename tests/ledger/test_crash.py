@@ -1,11 +1,11 @@
-"""100 kills with SIGKILL at random moments: no answer was ever shown that was not charged.
+"""80 kills with SIGKILL at random moments: no answer was ever shown that was not charged.
 
 A kill tests the order of writing, not the disk: what a process wrote survives it without any sync. That
 commits are synced is the setting that `sql.py` asserts whenever it opens a file.
 
 Power: in runs of 200 kills, 65 to 70 left a charge without settlement, so kills do land where it matters; the
-test insists on having seen one, which 80 kills of grown lives all miss with probability 0.67^80 = 1e-14. On
-PostgreSQL 30 to 39 of 100 kills left one: 0.7^80 = 4e-13. Of the planted faults, `uncommitted` was hit by 20 to
+test insists on having seen one, which 60 kills of grown lives all miss with probability 0.67^60 = 4e-11. On
+PostgreSQL 30 to 39 of 100 kills left one: 0.7^60 = 5e-10. Of the planted faults, `uncommitted` was hit by 20 to
 29 kills in 100 and `answer-first` by more; at 20 in 100, 100 kills all miss with probability 0.8^100 = 2e-10. A
 right ledger never fails, whatever the moments. A deep run kills 1,000 times.
 """
@@ -15,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -23,10 +22,11 @@ from pathlib import Path
 import pytest
 from tests.depth import DEEP, examples
 from tests.servers import new_schema
+from tests.warm import programs
 
 from discreet.ledger import Loss, open_ledger
 
-KILLS = examples(100, 1000)
+KILLS = examples(80, 1000)
 
 
 # A deep run kills those on PostgreSQL, too; each run does so in tests/server/test_shared.py, with whole servers.
@@ -43,7 +43,7 @@ def path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 def crash(path: str, kills: int, fault: str) -> list[str]:
-    command = [sys.executable, str(Path(__file__).with_name("crash.py")), path, str(kills), fault]
+    command = [str(programs() / "python"), str(Path(__file__).with_name("crash.py")), path, str(kills), fault]
     done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=True)
     shown: list[str] = json.loads(done.stdout)
     return shown
@@ -73,7 +73,9 @@ def test_nothing_is_shown_that_is_not_charged(path: str) -> None:
 @pytest.mark.parametrize("path", ["file"], indirect=True)
 @pytest.mark.parametrize("fault", ["answer-first", "uncommitted"])
 def test_a_ledger_that_shows_too_early_is_caught(path: str, fault: str) -> None:
-    for _ in range(KILLS // 20):  # 100 kills at most, and no more once the fault was seen
+    for _ in range(
+        examples(5, 50)
+    ):  # 100 kills at most in the usual run, and no more once the fault was seen
         shown = crash(path, 20, fault)
         with open_ledger(path) as ledger:
             if not set(shown) <= {entry.question for entry in ledger.entries()}:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.warm import programs
 
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
@@ -33,7 +34,8 @@ def folder() -> Iterator[Path]:
 
 
 def run(case: str, folder: Path, *prefix: str) -> dict[str, Any]:
-    command = [*prefix, sys.executable, str(Path(__file__).with_name("disk.py")), case, str(folder)]
+    python = sys.executable if prefix else str(programs() / "python")
+    command = [*prefix, python, str(Path(__file__).with_name("disk.py")), case, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     if done.returncode == 77 or (prefix and "unshare failed" in done.stderr):
         pytest.skip("no right to mount a small disk here; the quota test stands in for it")

@@ -12,6 +12,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.depth import examples
 from tests.servers import new_schema
 
 from discreet.errors import BudgetExceeded
@@ -61,14 +62,16 @@ def follow(ledger: Ledger, history: list[tuple[Loss, list[str]] | int]) -> None:
 
 
 @given(histories)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(60, 150), deadline=None)
 def test_in_memory(history: list[tuple[Loss, list[str]] | int]) -> None:
     with open_ledger(None) as ledger:
         follow(ledger, history)
 
 
 @given(histories)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=examples(15, 25), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 def test_in_a_file(
     tmp_path_factory: pytest.TempPathFactory, history: list[tuple[Loss, list[str]] | int]
 ) -> None:
@@ -77,7 +80,7 @@ def test_in_a_file(
 
 
 @given(histories)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(10, 15), deadline=None)
 def test_in_postgresql(history: list[tuple[Loss, list[str]] | int]) -> None:
     with open_ledger(new_schema()) as ledger:
         follow(ledger, history)

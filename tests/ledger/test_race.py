@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 from tests.depth import DEEP
+from tests.warm import programs
 
 from discreet.errors import LedgerCorrupt
 from discreet.ledger import Loss, open_ledger
 
 
 def race(path: str, fault: str) -> dict[str, int]:
-    command = [sys.executable, str(Path(__file__).with_name("race.py")), path, fault]
+    command = [str(programs() / "python"), str(Path(__file__).with_name("race.py")), path, fault]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     result: dict[str, int] = json.loads(done.stdout)
     return result

@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 
 import pytest
+from tests.depth import deep
 
 from discreet.accounting import RULES, ZCDP, Homogeneous, Rule, Tally, price
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt
@@ -26,6 +27,8 @@ def _fill(ledger: Ledger, account: Account, loss: Loss, most: int = 400) -> int:
     return most
 
 
+# The rule is the same on PostgreSQL; test_threads_spend_one_budget refuses there what is too much.
+@pytest.mark.parametrize("place", ["memory", "file", pytest.param("postgres", marks=deep)], indirect=True)
 def test_how_many_questions_each_rule_lets_through(place: str | None) -> None:
     tenth = Loss("1/20")
     with open_ledger(place) as ledger:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.warm import programs
 
 from discreet.errors import BudgetExceeded, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
@@ -73,7 +73,7 @@ def test_a_thread_that_waits_too_long_is_told(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="needs /proc and fork")
 def test_forks_carry_no_connection_and_spend_one_budget(durable: str) -> None:
-    command = [sys.executable, str(Path(__file__).with_name("fork.py")), durable]
+    command = [str(programs() / "python"), str(Path(__file__).with_name("fork.py")), durable]
     # The script forks while a thread runs, on purpose; Python 3.12 warns of it on stderr.
     done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
     result = json.loads(done.stdout)
@@ -94,5 +94,6 @@ def test_a_ledger_that_stays_open_across_a_fork_is_caught(tmp_path: Path) -> Non
         f"sys.argv = [{script!r}, {str(tmp_path / 'ledger.db')!r}]; "
         "runpy.run_path(sys.argv[0], run_name='__main__')"
     )
-    done = subprocess.run([sys.executable, "-c", fault], capture_output=True, text=True, timeout=120)
+    command = [str(programs() / "python"), "-"]
+    done = subprocess.run(command, input=fault, capture_output=True, text=True, timeout=120)
     assert "forked with the ledger open" in done.stderr

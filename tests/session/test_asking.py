@@ -7,14 +7,16 @@ import os
 import pickle
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests import shared
+from tests.warm import programs
 
 import discreet as dp
 from discreet.errors import (
@@ -35,9 +37,11 @@ from discreet.session.queries import Queries
 COUNT = "SELECT COUNT(*) AS n FROM data"
 
 
-def opened(**more: object) -> dp.Session:
-    table = pa.table({"age": [31, 47, 62], "x": [1, 2, 3]})
-    return dp.protect(table, privacy_unit="row", bounds={"age": (0, 120)}, budget=1, **more)  # type: ignore[arg-type]
+TABLE = pa.table({"age": [31, 47, 62], "x": [1, 2, 3]})
+
+
+def opened() -> dp.Session:
+    return shared.protect(TABLE, privacy_unit="row", bounds={"age": (0, 120)}, budget=1)
 
 
 def spent(session: dp.Session) -> Fraction:
@@ -192,16 +196,11 @@ print(code, session.budget.spent, len(session.sql("SELECT COUNT(*) AS n FROM vis
 
 def forked(folder: Path, planted: bool) -> list[str]:
     # So many rows that DuckDB reads them in several threads, which a fork does not copy.
-    pq.write_table(pa.table({"a": [n % 10 for n in range(2_000_000)]}), folder / "visits.parquet")
-    command = [
-        sys.executable,
-        "-W",
-        "ignore",
-        "-c",
-        FORKED.format(planted=planted),
-        str(folder / "visits.parquet"),
-    ]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.splitlines()
+    pq.write_table(pa.table({"a": np.arange(2_000_000) % 10}), folder / "visits.parquet")
+    command = [str(programs() / "python"), "-", str(folder / "visits.parquet")]
+    code = FORKED.format(planted=planted)
+    done = subprocess.run(command, input=code, capture_output=True, text=True, timeout=60, check=True)
+    return done.stdout.splitlines()
 
 
 def test_a_forked_child_is_refused_at_once_and_uncharged(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import InvalidParameter
@@ -65,7 +66,7 @@ def test_what_is_out_of_range_is_refused_everywhere_and_costs_nothing(
     with pytest.raises(InvalidParameter):
         Question.read(COUNT, given.pop("epsilon"), **given)
     given = {"epsilon": 1, **odd}
-    with dp.protect(pa.table({"age": [1, 2]}), privacy_unit="row", budget=3) as session:
+    with shared.protect(pa.table({"age": [1, 2]}), privacy_unit="row", budget=3) as session:
         for ask in (
             lambda: session.sql(COUNT, **given),
             lambda: session.preview(COUNT, **given),

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import InvalidParameter, QueryRefused
@@ -15,7 +16,7 @@ TABLE = pa.table({"who": [1, 1, 2], "age": [30, 40, 50], "town": ["a", "b", "a"]
 
 @pytest.fixture
 def session() -> dp.Session:
-    return dp.protect(
+    return shared.protect(
         TABLE, privacy_unit="who", max_rows=2, bounds={"age": (0, 120)}, keys={"town": ["a", "b"]},
         budget=dp.Budget(epsilon=10, delta=Fraction(1, 100)),
     )  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.warm import programs
 
 import discreet as dp
 from discreet.errors import LedgerError
@@ -41,7 +41,7 @@ def test_an_ordinary_user_reads_verifies_and_replays(folder: Path) -> None:
     before = {one.name: one.read_bytes() for one in folder.iterdir()}
     folder.chmod(0o555)
     script = str(Path(__file__).with_name("reading.py"))
-    done = subprocess.run([sys.executable, script, str(folder)], capture_output=True, text=True)
+    done = subprocess.run([programs() / "python", script, str(folder)], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     seen = json.loads(done.stdout)
     assert (seen["replayed"], seen["spent"], seen["entries"], seen["preview"]) == (True, "1", 2, "2")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
@@ -32,8 +31,8 @@ COLUMNS = {
     "ward": DRAW.choice(["a", "b", "c", "d"], ROWS),
     "id": DRAW.integers(0, 900, ROWS),
 }
-FILES: dict[tuple[bool, int], str] = {}
-NUMBERS = itertools.count()
+FILES: dict[int, str] = {}
+OPENED: dict[bool, duckdb.DuckDBPyConnection] = {}
 BY_WARD = "SELECT ward, COUNT(*) AS n FROM data GROUP BY ward"
 TABLE = "SELECT sex, age, COUNT(*) AS n FROM data GROUP BY sex, age"
 BY_BOTH = "SELECT sex, ward, COUNT(*) AS n FROM data WHERE sex IS NOT NULL GROUP BY sex, ward"
@@ -44,28 +43,39 @@ TOTAL = "SELECT COUNT(*) AS n FROM data"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Databases of the people, whose columns are declared NOT NULL, or not."""
     place = tmp_path_factory.mktemp("people")
+    for rows in (ROWS, ROWS - 1):
+        FILES[rows] = str(place / f"{rows}.duckdb")
+        _filled(FILES[rows], False, rows).close()
     for nullable in (False, True):
-        for rows in (ROWS, ROWS - 1):
-            file = place / f"{nullable}{rows}.duckdb"
-            people = pa.table({name: values[:rows] for name, values in COLUMNS.items()})
-            kinds = ("BOOLEAN", "BIGINT", "BIGINT", "VARCHAR", "BIGINT")
-            end = "" if nullable else " NOT NULL"
-            with duckdb.connect(str(file)) as connection:
-                columns = ", ".join(f"{name} {kind}{end}" for name, kind in zip(COLUMNS, kinds, strict=True))
-                connection.execute(f"CREATE TABLE data ({columns})")
-                connection.register("people", people)
-                connection.execute("INSERT INTO data SELECT * FROM people")
-            FILES[nullable, rows] = str(file)
+        OPENED[nullable] = _filled(":memory:", nullable, ROWS)
     yield
+    for connection in OPENED.values():
+        connection.close()
+    OPENED.clear()
     FILES.clear()
 
 
+def _filled(file: str, nullable: bool, rows: int) -> duckdb.DuckDBPyConnection:
+    people = pa.table({name: values[:rows] for name, values in COLUMNS.items()})
+    kinds = ("BOOLEAN", "BIGINT", "BIGINT", "VARCHAR", "BIGINT")
+    end = "" if nullable else " NOT NULL"
+    connection = duckdb.connect(file, config={"threads": 1})
+    columns = ", ".join(f"{name} {kind}{end}" for name, kind in zip(COLUMNS, kinds, strict=True))
+    connection.execute(f"CREATE TABLE data ({columns})")
+    connection.register("people", people)
+    connection.execute("INSERT INTO data SELECT * FROM people")
+    return connection
+
+
 def protect(nullable: bool = False, ledger: Any = None, rows: int = ROWS, **more: Any) -> dp.Session:
-    """People of whom nothing is NULL, as the database says or does not say; one ward is not listed."""
+    """People of whom nothing is NULL, as the database says or does not say; one ward is not listed.
+
+    The database is opened once for all sessions whose ledger is in memory.
+    """
     given = {"privacy_unit": "row", "bounds": {"age": (0, 79), "pay": (0, 1000)}, "keys": {"ward": ["a", "b", "c"]},
              "budget": 100, **more}  # fmt: skip
-    file = FILES[nullable, rows]
-    return dp.protect(file, ledger=ledger or f"{file}.{next(NUMBERS)}.ledger", **given)
+    source = FILES[rows] if ledger else OPENED[nullable]
+    return dp.protect(source, table="data", ledger=ledger, **given)
 
 
 def widths(answer: Any, name: str = "n") -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +44,19 @@ def opened(folder: Path, rows: str = ROWS, policy: str = POLICY) -> dp.Session:
     return dp.protect(policy=folder / "policy.toml", ledger=":memory:")
 
 
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dp.Session]:
+    """One for all that only ask what is refused."""
+    with opened(tmp_path_factory.mktemp("people")) as session:
+        yield session
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """What is said of the rows without an odd one."""
+    return outcomes(opened(tmp_path_factory.mktemp("plain")))
+
+
 def outcomes(session: dp.Session) -> list[str]:
     """What each free preview shows or says."""
     out = []
@@ -63,8 +77,8 @@ ODD = [
 
 # A deep run adds each odd row.
 @pytest.mark.parametrize("odd", few(ODD, 5))
-def test_no_preview_depends_on_one_row(tmp_path: Path, odd: str) -> None:
-    assert outcomes(opened(tmp_path, ROWS + odd + "\n")) == outcomes(opened(tmp_path))
+def test_no_preview_depends_on_one_row(tmp_path: Path, odd: str, plain: list[str]) -> None:
+    assert outcomes(opened(tmp_path, ROWS + odd + "\n")) == plain
 
 
 def test_types_by_looking_are_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,10 +128,12 @@ def test_keys_of_a_public_table_give_their_type(tmp_path: Path) -> None:
     ("SELECT age, COUNT(*) AS n FROM people GROUP BY age", 'age = { bounds = [0, 104], type = "integer" }'),
     ("SELECT year(city) AS y, COUNT(*) AS n FROM people GROUP BY 1", 'city = { type = "date" }'),
 ])  # fmt: skip
-def test_a_refusal_names_the_line_to_write(tmp_path: Path, question: str, line: str) -> None:
+def test_a_refusal_names_the_line_to_write(
+    tmp_path: Path, people: dp.Session, question: str, line: str
+) -> None:
     """And with the line written, the question is another one: planned, or refused for another reason."""
-    with opened(tmp_path) as session, pytest.raises(QueryRefused) as caught:
-        session.preview(question, epsilon=1)
+    with pytest.raises(QueryRefused) as caught:
+        people.preview(question, epsilon=1)
     assert re.search(f"{re.escape(line)},? under \\[tables.people.columns\\]", caught.value.fix)
     policy = POLICY.replace("age = { bounds = [0, 104] }\n", "") if line.startswith("age") else POLICY
     with opened(tmp_path, policy=f"{policy}{line}\n") as session:
@@ -152,20 +168,19 @@ def test_the_line_of_a_refusal_is_the_last_one_that_is_needed(
     ("age = 'old'", "age is a number"),
 ])  # fmt: skip
 def test_a_comparison_of_a_number_with_a_text_says_how_to_spell_it(
-    tmp_path: Path, condition: str, fix: str
+    people: dp.Session, condition: str, fix: str
 ) -> None:
-    with opened(tmp_path) as session:
-        with pytest.raises(QueryRefused) as caught:
-            session.preview(f"SELECT COUNT(*) AS n FROM people WHERE {condition}", epsilon=1)
-        assert "This compares" in caught.value.cause
-        assert fix in caught.value.fix
-        if "age" in condition:
-            assert "CSV" not in caught.value.fix
+    with pytest.raises(QueryRefused) as caught:
+        people.preview(f"SELECT COUNT(*) AS n FROM people WHERE {condition}", epsilon=1)
+    assert "This compares" in caught.value.cause
+    assert fix in caught.value.fix
+    if "age" in condition:
+        assert "CSV" not in caught.value.fix
 
 
-def test_the_name_of_a_column_in_single_quotes_is_no_matter_of_types(tmp_path: Path) -> None:
-    with opened(tmp_path) as session, pytest.raises(QueryRefused, match='double ones: "sex"') as caught:
-        session.preview("SELECT SUM('sex') AS n FROM people", epsilon=1)
+def test_the_name_of_a_column_in_single_quotes_is_no_matter_of_types(people: dp.Session) -> None:
+    with pytest.raises(QueryRefused, match='double ones: "sex"') as caught:
+        people.preview("SELECT SUM('sex') AS n FROM people", epsilon=1)
     assert "is read as" not in caught.value.fix
 
 
@@ -178,14 +193,10 @@ def test_a_type_is_of_csv_files_alone(tmp_path: Path) -> None:
         opened(tmp_path, policy=POLICY + 'city = { type = "money" }\n')
 
 
-def test_a_number_among_the_columns_of_private_groups_is_told_its_type(tmp_path: Path) -> None:
-    session = opened(tmp_path)
+def test_a_number_among_the_columns_of_private_groups_is_told_its_type(people: dp.Session) -> None:
     groups = "SELECT COUNT(*) AS n FROM (SELECT age, city FROM people GROUP BY age, city HAVING COUNT(*) = 1)"
-    with (
-        session,
-        pytest.raises(QueryRefused, match=r'age = \{ bounds = \[0, 104\], type = "integer" \}') as refused,
-    ):
-        session.preview(groups, epsilon=1)
+    with pytest.raises(QueryRefused, match=r'age = \{ bounds = \[0, 104\], type = "integer" \}') as refused:
+        people.preview(groups, epsilon=1)
     assert "compared as one text" in refused.value.cause
 
 

@@ -12,7 +12,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
+from duckdb import DuckDBPyConnection, connect
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import servers
@@ -316,6 +317,12 @@ def moved(folder: Path, unit: str, states: Sequence[Sequence[Row]], own: Sequenc
     )
 
 
+@cache
+def _database() -> DuckDBPyConnection:
+    """One whose table is made anew for each poll, as to start a database takes longer."""
+    return connect(config={"threads": 1})
+
+
 def _with(states: Sequence[Sequence[Row]], own: Sequence[Sequence[Row]]) -> list[list[Row]]:
     return [[*others, *(("new", *row[1:]) for row in mine)] for others, mine in zip(states, own, strict=True)]
 
@@ -323,8 +330,9 @@ def _with(states: Sequence[Sequence[Row]], own: Sequence[Sequence[Row]]) -> list
 def _nodes(declared: Any, states: Sequence[Sequence[Row]], folder: Path) -> list[np.ndarray]:
     stream = silent(declared, Path(tempfile.mkdtemp(dir=folder)))
     for day, rows_then in zip(POLLS, states, strict=True):
-        table = table_of([*rows_then, ("z", dt.datetime(2001, 1, 1), "N", 1.0)])
-        stream.table = PolledTable(policy(declared.unit or "row"), partial(open_source, {"visits": table}))
+        _database().register("made", table_of([*rows_then, ("z", dt.datetime(2001, 1, 1), "N", 1.0)]))
+        _database().execute("CREATE OR REPLACE TABLE visits AS FROM made")
+        stream.table = PolledTable(policy(declared.unit or "row"), partial(open_source, _database()))
         stream.poll(START + dt.timedelta(days=day))
     strategy, counts = declared.strategy, stream.progress.counts
     return [

@@ -20,15 +20,22 @@ from discreet.session.sources import protected_files
 ASKED = "SELECT COUNT(*) AS n FROM visits"
 
 
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("made") / "hospital.db"
+    with duckdb.connect(str(path)) as made:
+        made.execute("CREATE TABLE visits AS SELECT 1 AS id, 31 AS age")
+    return path.read_bytes()
+
+
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path: Path, database: bytes) -> Path:
     table = pa.table({"id": [1, 2, 3], "age": [31, 47, 62]})
     pq.write_table(table, tmp_path / "visits.parquet")
     (tmp_path / "visits.csv").write_text("id,age\n1,31\n2,47\n")
     (tmp_path / "parts").mkdir()
     pq.write_table(table, tmp_path / "parts" / "one.parquet")
-    with duckdb.connect(str(tmp_path / "hospital.db")) as made:
-        made.execute("CREATE TABLE visits AS SELECT 1 AS id, 31 AS age")
+    (tmp_path / "hospital.db").write_bytes(database)
     return tmp_path
 
 

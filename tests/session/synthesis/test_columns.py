@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import shared
 from tests.inside import synthesis_of
 
 import discreet as dp
@@ -21,6 +22,7 @@ PEOPLE = pa.table(
         "small": pa.array([1, 2], pa.uint8()),
     }
 )  # fmt: skip
+COUNTIES = pa.table({"who": [1, 2], "county": ["Kent", "Ely"], "age": [3, 4]})
 BOUNDS = {
     "age": (0, 120), "kids": (0, 5), "pay": (0, 1000), "day": (dt.date(2020, 1, 1), dt.date(2020, 12, 31)),
     "at": (dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2)),
@@ -28,7 +30,7 @@ BOUNDS = {
 
 
 def session(**more: Any) -> dp.Session:
-    return dp.protect(
+    return shared.protect(
         PEOPLE, privacy_unit="who", max_rows=1, bounds=BOUNDS, keys={"county": ["a", "b"]}, budget=9, **more
     )
 
@@ -110,9 +112,8 @@ def test_a_table_without_classes() -> None:
 def test_bins_of_a_column_without_intervals_are_refused(
     name: str, columns: list[str] | None, why: str
 ) -> None:
-    table = pa.table({"who": [1, 2], "county": ["Kent", "Ely"], "age": [3, 4]})
-    with dp.protect(
-        table,
+    with shared.protect(
+        COUNTIES,
         privacy_unit="who",
         max_rows=1,
         bounds={"age": (0, 99)},

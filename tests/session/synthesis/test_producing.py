@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import servers
+from tests import servers, shared
+from tests.depth import examples
 from tests.inside import engine_of, salt_of, synthesis_of
 
 import discreet as dp
@@ -44,7 +46,7 @@ def people(random: np.random.Generator, extra: bool) -> pa.Table:
 
 
 def opened(table: pa.Table, **more: Any) -> dp.Session:
-    return dp.protect(
+    return shared.protect(
         table, privacy_unit="who", max_rows=CAP, bounds={"a": (0, 2), "b": (0, 9)}, budget=9, **more
     )
 
@@ -58,7 +60,7 @@ def marginals(session: dp.Session, salt: int) -> list[Any]:
 
 def test_a_unit_moves_counts_by_its_sensitivity() -> None:
     largest = [0, 0]
-    for seed in range(5):
+    for seed in range(examples(3, 5)):
         here, there = (people(np.random.default_rng(seed), extra) for extra in (False, True))
         with opened(here) as one, opened(there) as other:
             mechanism = synthesis_of(one).mechanism(Fraction(1), Fraction(0))
@@ -103,10 +105,9 @@ def test_rows_without_a_unit_or_with_another_value_are_dropped() -> None:
 
 
 def test_gaussian_noise_where_it_is_better() -> None:
-    wide = pa.table({f"c{at}": [0, 1] for at in range(12)})
-    bounds = {f"c{at}": (0, 1) for at in range(12)}
-    with dp.protect(
-        wide, privacy_unit="row", bounds=bounds, budget=dp.Budget(epsilon=5, delta=1e-5, accountant="zcdp")
+    table, bounds = wide()
+    with shared.protect(
+        table, privacy_unit="row", bounds=bounds, budget=dp.Budget(epsilon=5, delta=1e-5, accountant="zcdp")
     ) as one:
         synthesis = synthesis_of(one)
         assert synthesis.mechanism(Fraction(1), Fraction(1, 10**6)).concentrated
@@ -120,6 +121,7 @@ def test_gaussian_noise_where_it_is_better() -> None:
         assert one.synthesize(epsilon=1).replayed is False  # other noise is another question
 
 
+@cache
 def wide() -> tuple[pa.Table, dict[str, tuple[int, int]]]:
     """Twelve columns of two values."""
     names = [f"c{at}" for at in range(12)]
@@ -130,7 +132,7 @@ def test_gaussian_noise_is_that_of_the_exact_curve() -> None:
     """For epsilon 1 and delta 1e-6 by at least 5 % less than zCDP would have it, and the ledger keeps its price."""
     table, bounds = wide()
     budget = dp.Budget(epsilon=5, delta=1e-5, accountant="zcdp")
-    with dp.protect(table, privacy_unit="row", bounds=bounds, budget=budget) as one:
+    with shared.protect(table, privacy_unit="row", bounds=bounds, budget=budget) as one:
         noise = synthesis_of(one).mechanism(Fraction(1), Fraction(1, 10**6))
         plain = AdaptiveRounds(ZCDP.bought(Loss(1, "1e-6")).rho, 1, 1, concentrated=True)
         share = Fraction(1, 50)
@@ -156,7 +158,7 @@ def test_rounds_of_another_size_are_refused_before_anything_is_charged(
 
     monkeypatch.setattr(Synthesis, "_gaussian", other)
     budget = dp.Budget(epsilon=5, delta=1e-5, accountant="zcdp")
-    with dp.protect(table, privacy_unit="row", bounds=bounds, budget=budget) as one:
+    with shared.protect(table, privacy_unit="row", bounds=bounds, budget=budget) as one:
         with pytest.raises(QueryRefused, match="add up"):
             one.synthesize(epsilon=1, delta="1e-6", rows=2)
         assert one.budget.spent == 0

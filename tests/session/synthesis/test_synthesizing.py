@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
@@ -31,9 +32,12 @@ def people(rows: int = ROWS) -> pa.Table:
     )  # fmt: skip
 
 
+PEOPLE = people()
+
+
 def opened(table: pa.Table | None = None, **more: Any) -> dp.Session:
-    return dp.protect(
-        people() if table is None else table, privacy_unit="who", max_rows=2, budget=5, keys={"county": ["a", "b"]},
+    return shared.protect(
+        PEOPLE if table is None else table, privacy_unit="who", max_rows=2, budget=5, keys={"county": ["a", "b"]},
         bounds={"age": (18, 90), "pay": (0, 5000), "day": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))}, **more,
     )  # fmt: skip
 
@@ -56,15 +60,15 @@ def test_values_are_those_of_the_policy() -> None:
 
 def test_it_is_like_the_table() -> None:
     # At epsilon 200 the noise is a few rows; each bound is ten times as wide as what a run is off by.
-    with dp.protect(
-        people(),
+    with shared.protect(
+        PEOPLE,
         privacy_unit="row",
         budget=500,
         keys={"county": ["a", "b", "outside"]},
         bounds={"age": (15, 99)},
     ) as session:
         frame = session.synthesize(epsilon=200).to_pandas()
-        true = people().to_pandas()
+        true = PEOPLE.to_pandas()
         assert abs(len(frame) - ROWS) < 60
         assert abs(frame["age"].mean() - true["age"].mean()) < 2
         assert abs(frame["county"].isna().mean() - true["county"].isna().mean()) < 0.03
@@ -165,7 +169,7 @@ def test_previews_of_gaussian_noise_cost_as_much_as_the_release() -> None:
     budget = dp.Budget(epsilon=5, delta="1e-6", accountant="zcdp")
     bounds = {"age": (18, 90), "pay": (0, 5000), "day": (dt.date(2020, 1, 1), dt.date(2020, 12, 31))}
     given: dict[str, Any] = {"keys": {"county": ["a", "b"]}, "bounds": bounds, "budget": budget}
-    with dp.protect(people(), privacy_unit="who", max_rows=2, **given) as session:
+    with shared.protect(PEOPLE, privacy_unit="who", max_rows=2, **given) as session:
         seen = session.preview_synthesis(epsilon=1, delta="1e-7")
         before = session.budget.left
         session.synthesize(epsilon=1, delta="1e-7", rows=10)

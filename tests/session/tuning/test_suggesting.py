@@ -90,7 +90,7 @@ def test_where_noise_hides_everything_the_draft_is_the_policy() -> None:
 
 
 def test_everything_comes_from_one_charge_of_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     seen: list[Any] = []
     run = WorkloadSession.workload
 
@@ -170,7 +170,7 @@ def test_the_command_line(tmp_path: Path) -> None:
 
 
 def test_each_line_of_bounds_is_one_of_the_draft() -> None:
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     found = session.suggest("visits", epsilon=20)
     lines = [line for line in repr(found).split("\n") if "bounds" in line]
     assert len(lines) == 2

@@ -16,7 +16,7 @@ from discreet.session.question import Question
 from discreet.session.waiting import heavy
 
 PEOPLE = pa.table({"ward": [1, 2], "age": [30, 40]})
-SIZE = 60
+SIZE = 40
 WARDS = pa.table({"ward": list(range(SIZE))})
 GROUPS = "WITH g AS (SELECT ward, COUNT(*) AS n FROM people GROUP BY ward) "
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -24,21 +25,20 @@ def source(scale: float, groups: int, draw: np.random.Generator) -> Source:
     return Source(1, SimpleNamespace(plan=plan, entries=entries))  # type: ignore[arg-type]
 
 
+@cache
+def sources() -> list[Source]:
+    draw = np.random.default_rng(8)
+    return [source(*of, draw) for of in ((10, CELLS), (9, 3 * CELLS), (12, 2), (15, 2), (8, 4))]
+
+
 def made(asked: Any = ASKED) -> LeastSquares:
     """Cells known in two ways; a range of them, all of them by parity, and a range with others."""
-    draw = np.random.default_rng(8)
-    fine = np.repeat(EVERY, 3)
     ranges = np.where((EVERY >= 4) & (EVERY < 30), EVERY % 2, -1)
-    return LeastSquares(
-        (Sums(source(10, CELLS, draw), 0, EVERY, 1), Sums(source(9, 3 * CELLS, draw), 0, fine, 3)),
-        (
-            Sums(source(12, 2, draw), 0, ranges, 1),
-            Sums(source(15, 2, draw), 0, EVERY % 2, 1),
-            Sums(source(8, 4, draw), 0, EVERY // 10, 1),
-        ),
-        asked,
-        2,
+    places = ((EVERY, 1), (np.repeat(EVERY, 3), 3), (ranges, 1), (EVERY % 2, 1), (EVERY // 10, 1))
+    one, other, *sums = (
+        Sums(of, 0, place, most) for of, (place, most) in zip(sources(), places, strict=True)
     )
+    return LeastSquares((one, other), tuple(sums), asked, 2)
 
 
 def test_no_linear_estimate_from_the_same_sums_has_less_variance() -> None:

@@ -17,22 +17,22 @@ CELLS = "(SELECT store, heat, COUNT(*) AS n, SUM(pay) AS pay FROM data GROUP BY 
 def session() -> dp.Session:
     return shared.protect(
         TABLE, privacy_unit="who", max_rows=2, budget=100,
-        bounds={"store": (1, 20), "heat": (-10, 40), "pay": (0, 10)},
+        bounds={"store": (1, 20), "heat": (-10, 10), "pay": (0, 10)},
     )  # fmt: skip
 
 
-# A deep run: all.
+# A deep run: all; that of a window takes seconds, and is of as many groups as the first.
 @pytest.mark.parametrize(
     ("sql", "words"),
     few(
         [
             (f"SELECT store, SUM(n) AS total FROM {CELLS} AS c GROUP BY store", "total adds up"),
             (f"SELECT AVG(pay) AS mean FROM {CELLS} AS c", "mean averages"),
-            (f"WITH c AS {CELLS} SELECT store, COUNT(n) AS days FROM c GROUP BY store", "days counts"),
             (
                 f"SELECT store, n, n / SUM(n) OVER (PARTITION BY store) AS share FROM {CELLS} AS c",
                 "share adds up",
             ),
+            (f"WITH c AS {CELLS} SELECT store, COUNT(n) AS days FROM c GROUP BY store", "days counts"),
         ],
         2,
     ),
@@ -40,7 +40,7 @@ def session() -> dp.Session:
 def test_it_is_said_of_how_many_groups(session: dp.Session, sql: str, words: str) -> None:
     found = [one for one in session.preview(sql, 1).warnings if words in one]
     assert len(found) == 1
-    assert "1,020 groups" in found[0]
+    assert "420 groups" in found[0]
     if DEEP or "OVER" not in sql:  # whose intervals take seconds
         assert [one for one in session.sql(sql, 1).warnings if words in one] == found
 

@@ -37,17 +37,15 @@ LOOKS = [
 ]  # fmt: skip
 
 
+VISITS = {
+    rows: pa.table({"who": list(range(rows)), "age": [rows] * rows, "county": ["A"] * rows,
+                    "note": [f"secret {rows}"] * rows}) for rows in (3, 50)
+}  # fmt: skip
+
+
 def opened(rows: int) -> Session:
-    visits = pa.table(
-        {
-            "who": list(range(rows)),
-            "age": [rows] * rows,
-            "county": ["A"] * rows,
-            "note": [f"secret {rows}"] * rows,
-        }
-    )
     declared: dict[str, Any] = {"budget": 1, "tables": TABLES}
-    return shared.protect({"visits": visits, "counties": COUNTIES}, policy=dp.Policy(**declared))
+    return shared.protect({"visits": VISITS[rows], "counties": COUNTIES}, policy=dp.Policy(**declared))
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ whose standard error is 1 point at 95 %: what shows for sure is a coverage below
 
 from __future__ import annotations
 
+import itertools
 import math
 from fractions import Fraction
 from typing import Any
@@ -95,10 +96,12 @@ def test_closed_forms_cover(rows: int, epsilon: Fraction, confidence: float) -> 
                 assert covered <= confidence + slack + 0.02, (sql, name)
 
 
-# A deep run: every aggregate.
-@pytest.mark.parametrize("aggregate", few(["VAR_POP(x)", "VAR_SAMP(i)", "STDDEV(x)", "STDDEV_POP(i)"], 2))
-@pytest.mark.parametrize(("rows", "epsilon"), [(2000, Fraction(1)), (20_000, Fraction(1, 10))])
-def test_intervals_from_draws_cover(aggregate: str, rows: int, epsilon: Fraction) -> None:
+# A deep run: every aggregate of either size.
+@pytest.mark.parametrize(("size", "aggregate"), few(itertools.product(
+    [(2000, Fraction(1)), (20_000, Fraction(1, 10))], ["VAR_POP(x)", "VAR_SAMP(i)", "STDDEV(x)", "STDDEV_POP(i)"],
+), 2))  # fmt: skip
+def test_intervals_from_draws_cover(size: tuple[int, Fraction], aggregate: str) -> None:
+    rows, epsilon = size
     (covered,) = coverage(rows, f"SELECT {aggregate} AS v FROM data", epsilon, 0.95, FEW).values()
     assert covered >= 0.95 - 6.5 * math.sqrt(0.95 * 0.05 / FEW)
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests import inside
+from tests.depth import examples
 from tests.sql.plan.test_noise_choice import DELTA, WARDS, protect
 
 import discreet as dp
@@ -23,8 +24,11 @@ from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.plan import QueryPlan
 
-RUNS = 3
-"""Releases of 400 groups each, so 1,200 independent draws: at a coverage of 95 %, 91 to 99 % but for 1e-9."""
+RUNS = examples(2, 3)
+"""Releases of 400 groups each, so 800 independent draws at least: at a coverage of 95 %, 89.5 to 99 % but for 1e-9.
+
+The planted fault covers 83 %, of which 89.5 % are seen once in 10^7.
+"""
 COLUMNS = ["COUNT(*) AS n", "AVG(x) AS a", "SUM(x) AS s", "SUM(x) / COUNT(*) AS r", "COUNT(*) + SUM(x) AS t"]
 
 
@@ -58,7 +62,7 @@ def test_intervals_hold_as_often_as_they_say(session: dp.Session, monkeypatch: p
     assert plan.releases[0].gaussian(0)
     found = coverage(session, plan)
     assert set(found) == {"n", "a", "s", "r", "t"}
-    assert all(share >= 0.91 for share in found.values()), found
+    assert all(share >= 0.895 for share in found.values()), found
     assert max(found["s"], found["t"]) <= 0.99, (
         found
     )  # others are whole, or unbounded where noise drowns them
@@ -68,7 +72,7 @@ def test_intervals_hold_as_often_as_they_say(session: dp.Session, monkeypatch: p
         discrete_gaussian, "half_width_of", lambda v, outside: half_width_of(0.49 * v, outside)
     )
     narrow = coverage(session, planned(session, 20, ["SUM(x) AS s", "COUNT(*) + SUM(x) AS t"]))
-    assert max(narrow.values()) < 0.91, narrow
+    assert max(narrow.values()) < 0.895, narrow
 
 
 def test_a_single_integer_has_the_width_of_its_own_law(session: dp.Session) -> None:

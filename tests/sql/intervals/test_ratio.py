@@ -38,7 +38,7 @@ def opened() -> dp.Session:
     return session()
 
 
-def covered(opened: dp.Session, item: str) -> tuple[float, float]:
+def covered(opened: dp.Session, item: str, runs: int = RUNS) -> tuple[float, float]:
     """How often the interval of a ratio holds the true one, and how often it has no ends."""
     plan = inside.plan_of(opened, f"SELECT g, {item} AS v FROM data GROUP BY g", Fraction(1, 2))
     (release,) = plan.releases
@@ -50,7 +50,7 @@ def covered(opened: dp.Session, item: str) -> tuple[float, float]:
     assert tops[1] is not None
     truth = (exact @ tops[0]) / (exact @ tops[1])
     held = open_ = 0
-    for _ in range(RUNS):
+    for _ in range(runs):
         noisy = exact.copy()
         for at, measure in enumerate(release.measures):
             start = sum(one.entries for one in release.measures[:at])
@@ -62,14 +62,14 @@ def covered(opened: dp.Session, item: str) -> tuple[float, float]:
         )
         held += int(np.sum((low <= truth) & (truth <= high)))
         open_ += int(np.sum(~np.isfinite(low)))
-    return held / (RUNS * GROUPS), open_ / (RUNS * GROUPS)
+    return held / (runs * GROUPS), open_ / (runs * GROUPS)
 
 
 # A deep run: all.
 @pytest.mark.parametrize("item", few([
     "SUM(x) / SUM(y)", "SUM(x) / SUM(y - 49)", "SUM(x - 49.5) / SUM(y - 49.5)", "SUM(x) / SUM(y - 45)",
     "100.0 * COUNT(*) FILTER (WHERE x > 50) / COUNT(*)", "SUM(x * (y - 49)) / SUM(y - 49)",
-], 3))  # fmt: skip
+], 2))  # fmt: skip
 def test_intervals_hold_as_often_as_they_say(opened: dp.Session, item: str) -> None:
     """6,000 intervals: at a true coverage of 95 % fewer than 93 % are held with a chance of 1e-11.
 
@@ -80,16 +80,15 @@ def test_intervals_hold_as_often_as_they_say(opened: dp.Session, item: str) -> N
 
 
 def test_a_divisor_that_may_be_zero_leaves_no_end(opened: dp.Session) -> None:
-    assert covered(opened, "SUM(x) / SUM(y - 49.99)")[1] > 0.8
-    assert covered(opened, "SUM(x) / SUM(y)")[1] == 0
+    assert covered(opened, "SUM(x) / SUM(y - 49.99)", 10)[1] > 0.8
+    assert covered(opened, "SUM(x) / SUM(y)", 10)[1] == 0
 
 
 def test_ends_that_are_too_near_are_found(opened: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         noise_widths, "half_width", lambda *args: 0.7 * half_width(*args)
     )  # the planted fault
-    with pytest.raises(AssertionError):
-        test_intervals_hold_as_often_as_they_say(opened, "SUM(x) / SUM(y)")
+    assert covered(opened, "SUM(x) / SUM(y)", 20)[0] < 0.93
 
 
 def test_the_ends_are_those_of_the_test_itself() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb
 
-import duckdb
 import pytest
 from tests.depth import few
+from tests.sql.extremes import connection
 
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.measures import bernstein
@@ -18,10 +18,11 @@ DEGREES = range(1, bernstein.MOST_DEGREE + 1)
 def vectors(r: int, degree: int, values: str) -> list[tuple[int, ...]]:
     """T and its vector without b0, for some values of t."""
     items = ", ".join(bernstein.integers("t", r, degree, DUCKDB))
-    connection = duckdb.connect()
-    return connection.execute(
-        f"SELECT t, {items} FROM (SELECT CAST(unnest({values}) AS BIGINT) AS t)"
-    ).fetchall()
+    return (
+        connection()
+        .execute(f"SELECT t, {items} FROM (SELECT CAST(unnest({values}) AS BIGINT) AS t)")
+        .fetchall()
+    )
 
 
 def faults(r: int, degree: int, values: str) -> list[int]:

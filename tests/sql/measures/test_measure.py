@@ -5,6 +5,7 @@ No test here has a chance of a false alarm. Power: the planted faults at the end
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -17,6 +18,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests import inside, shared
+from tests.depth import examples, in_turn
 from tests.sql.extremes import FLOATS, INTEGERS, array, connection
 
 import discreet as dp
@@ -35,7 +37,9 @@ from discreet.sql.measures.measure import (
     scaled,
 )
 
-RELAXED = settings(deadline=None, database=None, max_examples=100, suppress_health_check=list(HealthCheck))
+RELAXED = settings(
+    deadline=None, database=None, max_examples=examples(40, 100), suppress_health_check=list(HealthCheck)
+)
 EDGES = [
     -1e300,
     -1e15,
@@ -147,7 +151,7 @@ def test_integers_in_sql_are_those_on_paper(case: tuple[Measure, list[Any]]) -> 
     assert wrong(measure, values, found) == []
 
 
-@settings(RELAXED, max_examples=400)
+@settings(RELAXED, max_examples=examples(150, 400))
 @given(case=cases())
 def test_grids_keep_their_limits(case: tuple[Measure, list[Any]]) -> None:
     grid = case[0].grid
@@ -212,10 +216,16 @@ def without_noise(session: dp.Session, names: Sequence[str]) -> dict[str, np.nda
     return {name: noisy.values(a) for name, a in zip(names, release.aggregates, strict=True)}
 
 
-@pytest.mark.parametrize("kind", ["float", "integer"])
-@pytest.mark.parametrize(("lo", "hi"), [(-5, 20), (0, 200_000), (-(10**6), -(10**5))])
-@pytest.mark.parametrize("alone", [True, False])
-def test_without_noise_they_are_what_duckdb_says(kind: str, lo: int, hi: int, alone: bool) -> None:
+# A deep run: each with each.
+@pytest.mark.parametrize(
+    ("asked", "kind"),
+    in_turn(
+        list(itertools.product([(-5, 20), (0, 200_000), (-(10**6), -(10**5))], [True, False])),
+        ["float", "integer", "integer"],
+    ),
+)
+def test_without_noise_they_are_what_duckdb_says(asked: tuple[tuple[int, int], bool], kind: str) -> None:
+    (lo, hi), alone = asked
     rng = np.random.default_rng(5)
     reach = hi - lo
     numbers = rng.uniform(lo - reach / 10, hi + reach / 10, 2000)

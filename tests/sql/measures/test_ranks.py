@@ -6,6 +6,7 @@ import itertools
 import random
 from datetime import date
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -299,6 +300,15 @@ TOGETHER = {
 }
 
 
+@cache
+def dated() -> pa.Table:
+    """The rows of two groups, with days."""
+    day = np.datetime64("2024-01-01") + np.arange(4000) % 300
+    return TABLE.append_column("d", pa.array(day.astype("datetime64[D]"))).filter(
+        pa.array(np.isin(TABLE.column("k").to_pylist(), ["a", "b"]))
+    )
+
+
 # A deep run: each with each.
 @pytest.mark.parametrize(("name", "streamed"), few(itertools.product(TOGETHER, [False, True]), 5))
 def test_they_go_with_dates_lists_keys_and_released_numbers(
@@ -310,10 +320,7 @@ def test_they_go_with_dates_lists_keys_and_released_numbers(
         monkeypatch.setattr(many_groups, "IN_MEMORY", 0)
         monkeypatch.setattr(blockwise, "NUMBERS", 8)
     sql, off = TOGETHER[name]
-    day = np.datetime64("2024-01-01") + np.arange(4000) % 300
-    table = TABLE.append_column("d", pa.array(day.astype("datetime64[D]"))).filter(
-        pa.array(np.isin(TABLE.column("k").to_pylist(), ["a", "b"]))
-    )
+    table = dated()
     bounds = {"x": (0, 500), "d": (date(2024, 1, 1), date(2024, 12, 31))}
     with protect(table, bounds=bounds) as session:
         plan = inside.plan_of(session, sql, Fraction(2000))

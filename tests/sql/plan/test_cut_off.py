@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from tests import inside, shared
+from tests.depth import examples
 from tests.sql import harness
 from tests.sql.neighbours import RELAXED
 
@@ -72,7 +73,7 @@ def test_of_a_column_without_bounds_nothing_is_clamped() -> None:
 
 
 def test_neighbours_stay_within_the_sensitivity() -> None:
-    @settings(RELAXED, max_examples=40)
+    @settings(RELAXED, max_examples=examples(24, 200))
     @given(case=harness.cases(per_table=6))
     def check(case: harness.Case) -> None:
         asked = replace(case, per_group=None)  # beside which there is no measuring, before any charge

@@ -103,7 +103,7 @@ def broken(session: dp.Session, sql: str, curve: str, times: int = 12) -> bool:
 
 
 # A deep run: all.
-@pytest.mark.parametrize("sql", few(BENDING, 6))
+@pytest.mark.parametrize("sql", few(BENDING, 4))
 def test_what_bends_errs_no_farther_than_the_noise_alone(session: dp.Session, sql: str) -> None:
     assert curve_of(plan_of(session, sql, Fraction(1))) == BENDING[sql]
     assert not broken(session, sql, BENDING[sql], examples(5, 12))

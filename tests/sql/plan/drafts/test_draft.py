@@ -62,7 +62,7 @@ def compared(seeds: range) -> int:
 
 
 def test_a_filled_plan_is_the_plan_of_its_statement() -> None:
-    many = examples(4, 400)
+    many = examples(3, 400)
     assert compared(range(many)) > 5 * many
 
 

@@ -95,7 +95,11 @@ def moved(session: dp.Session, plan: QueryPlan, smaller: pa.Table) -> list[tuple
 
 
 def worst(
-    questions: list[str], limits: Limits, gaussian: bool = False, data: pa.Table = ROWS, units: int = 4
+    questions: list[str],
+    limits: Limits,
+    gaussian: bool = False,
+    data: pa.Table = ROWS,
+    units: int = 4 if DEEP else 2,
 ) -> tuple[float, float]:
     session = protect(data, **({"budget": GAUSSIAN} if gaussian else {}))
     delta = {"delta": Fraction(1, 10)} if gaussian else {}

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests import shared
+from tests.depth import examples
 from tests.inside import engine_of, plan_of
 
 import discreet as dp
@@ -67,8 +68,7 @@ def test_the_uses_cost_the_epsilon_and_no_more(sql: str, neighbours: str) -> Non
 
 @pytest.mark.parametrize("sql", [RUNNING, BY_SEX])
 def test_a_neighbour_moves_the_sums_by_no_more_than_the_sensitivity(sql: str) -> None:
-    assert largest(sql) <= 1
-    assert largest(sql) > 0.2  # so a sensitivity that is five times too small would be seen
+    assert 0.2 < largest(sql) <= 1  # so a sensitivity that is five times too small would be seen
 
 
 def test_a_sensitivity_without_the_weights_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,40 +84,30 @@ def _without_times(one: Any, **changes: Any) -> Any:
 
 def largest(sql: str) -> float:
     """How much of the sensitivity a unit moves that is taken away, at most; three rows of each unit count."""
-    whole, allowed = sums_of(sql, ROWS)
-    found = []
-    for unit in range(6):
-        other, _ = sums_of(sql, ROWS.filter(np.asarray(ROWS["id"]) != unit))
-        found += [
-            np.abs(one - two).sum() / most for one, two, most in zip(whole, other, allowed, strict=True)
-        ]
+    (workload,) = planned(sql).workloads
+    ((_, measured),) = workload.marginals
+    allowed = [measured.sensitivity(one) for one in measured.measures]
+
+    def sums(rows: pa.Table) -> np.ndarray:
+        assert workload.series is not None
+        return windows(exact_integers(workload.finest, engine_of(protect(rows)), 7), workload.series)
+
+    whole, found = sums(ROWS), []
+    for unit in range(examples(3, 6)):
+        moved = np.abs(whole - sums(ROWS.filter(np.asarray(ROWS["id"]) != unit)))
+        found += [moved[:, part].sum() / most for part, most in zip(measured.entries, allowed, strict=True)]
     return float(max(found))
 
 
-def sums_of(sql: str, rows: pa.Table) -> tuple[list[np.ndarray], list[int]]:
-    session = protect(rows)
-    plan = plan_of(session, sql, Fraction(1))
-    (workload,) = plan.workloads
-    assert workload.series is not None
-    exact = windows(exact_integers(workload.finest, engine_of(session), 7), workload.series)
-    ((_, measured),) = workload.marginals
-    return [exact[:, part] for part in measured.entries], [
-        measured.sensitivity(one) for one in measured.measures
-    ]
-
-
-def test_totals_are_the_sums_of_the_shown_days() -> None:
-    table = protect().sql(RUNNING, epsilon=1).to_pandas()
+def test_a_replay_is_the_same_and_free_and_totals_are_the_sums_of_the_shown_days() -> None:
+    session = protect()
+    first, again = (session.sql(RUNNING, epsilon=1) for _ in range(2))
+    assert (first.replayed, again.replayed) == (False, True)
+    table = first.to_pandas()
+    assert table.iloc[:, :3].equals(again.to_pandas().iloc[:, :3])
+    assert session.budget.spent == 1
     assert len(table) == DAYS
     assert np.array_equal(np.cumsum(table["n"]), table["total"])
-
-
-def test_a_replay_is_the_same_and_free() -> None:
-    session = protect()
-    first, again = (session.sql(BY_SEX, epsilon=1) for _ in range(2))
-    assert (first.replayed, again.replayed) == (False, True)
-    assert first.to_pandas().iloc[:, :3].equals(again.to_pandas().iloc[:, :3])
-    assert session.budget.spent == 1
 
 
 def test_answers_are_right_with_hardly_any_noise() -> None:
