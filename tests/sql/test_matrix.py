@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -43,12 +44,13 @@ from discreet.sql.measures import measure
 from discreet.sql.plan.plan import Discovery, PlannedRelease
 
 DEFAULT = {"duckdb": 120, "postgres": 100}
-SHARDS = {"duckdb": 4, "postgres": 2, "spark": 1}
+SHARDS = {"duckdb": 4, "postgres": 2, "spark": 1} if DEEP else {"duckdb": 2, "postgres": 1, "spark": 1}
 DEEP_SPARK = 60
 ANSWERED = 8 if DEEP else 16
 """Of so many cases one is answered in full as well, with intervals; a deep run: of half as many."""
 
 
+@cache
 def chosen(dialect: str) -> Sequence[Case]:
     """The cases of this run: a spread in which each role occurs; a deep run asks all, and Spark sixty."""
     if DEEP:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any
 from unittest import mock
 
@@ -56,16 +58,40 @@ POOLS: dict[str, list[list[Any] | None]] = {
 }  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _no_schemas_left() -> Iterator[None]:
+    """A question about a database with many tables takes longer."""
+    yield
+    while _OWN:
+        _database().execute(f"DROP SCHEMA {_OWN.pop()} CASCADE")
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect(config={"threads": "1"})
+
+
+_OWN: list[str] = []
+_NUMBERS = itertools.count()
+
+
+def new_schema() -> tuple[duckdb.DuckDBPyConnection, str]:
+    """The database of this file, and a new schema that it now uses: a new database takes longer than most questions."""
+    _OWN.append(f"units_{next(_NUMBERS)}")
+    _database().execute(f"CREATE SCHEMA {_OWN[-1]}; SET schema = '{_OWN[-1]}'")
+    return _database(), _OWN[-1]
+
+
 def engines(kind: str, seed: int) -> tuple[list[DuckDBEngine], list[units.Counts], set[int]]:
     versions, second, people = units.tables(POOLS[kind], seed)
     made = []
     for rows, _ in versions:
-        connection = duckdb.connect(config={"threads": "1"})
+        connection, schema = new_schema()
         for name, content in (("t", rows), ("s", second)):
             connection.execute(f"CREATE TABLE {name} (id {kind}, v INTEGER)")
             listed = ", ".join([f"(CAST(? AS {kind}), ?)"] * len(content))
             connection.execute(f"INSERT INTO {name} VALUES {listed}", [one for row in content for one in row])
-        made.append(DuckDBEngine.open_all([(None, connection, {})]))
+        made.append(DuckDBEngine.open_all([(f"{schema}.{name}", connection, {}) for name in "ts"]))
     return made, [counts for _, counts in versions], people
 
 
@@ -121,9 +147,9 @@ COMPARING = [q for q in units.QUESTIONS if " s" in q]
 
 
 def mixed(one: str, other: str) -> DuckDBEngine:
-    connection = duckdb.connect()
+    connection, schema = new_schema()
     connection.execute(f"CREATE TABLE t (id {one}, v INTEGER); CREATE TABLE s (id {other}, v INTEGER)")
-    return DuckDBEngine.open_all([(None, connection, {})])
+    return DuckDBEngine.open_all([(f"{schema}.{name}", connection, {}) for name in "ts"])
 
 
 @pytest.mark.parametrize(("one", "other"), MIXED)
@@ -187,10 +213,10 @@ def test_a_connection_that_compares_by_a_collation_is_refused() -> None:
     "kind", ["BLOB", "TIME", "INTERVAL", "BIT", "INT[]", "STRUCT(a INT)", "JSON", "BIGNUM"]
 )
 def test_other_types_name_nobody(kind: str) -> None:
-    connection = duckdb.connect()
+    connection, schema = new_schema()
     connection.execute(f"CREATE TABLE t (id {kind})")
     with pytest.raises(PolicyError, match="names nobody"):
-        dp.protect(connection, table="t", privacy_unit="id", max_rows=1, budget=1)
+        dp.protect(connection, table=f"{schema}.t", privacy_unit="id", max_rows=1, budget=1)
 
 
 def test_the_identity_is_no_column_of_the_table() -> None:
