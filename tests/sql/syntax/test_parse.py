@@ -312,7 +312,7 @@ def test_a_key_without_columns(sql: str) -> None:
     try_to_plan(sql)
 
 
-@settings(RELAXED, max_examples=examples(20, 600))
+@settings(RELAXED, max_examples=examples(12, 600))
 @given(text=mutated())
 def test_a_preview_fails_in_words_only(text: str) -> None:
     rows = pa.table({field.name: pa.array([], field.type) for field in harness.ARROW})
@@ -360,6 +360,10 @@ def test_a_service_takes_no_statement_that_takes_long_to_plan(
     monkeypatch.setattr(parsing, "for_strangers", lambda: True)
     with pytest.raises(QueryRefused, match=said):
         parse(text)
+
+
+def test_a_service_takes_five_hundred_aggregates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parsing, "for_strangers", lambda: True)
     parse(f"SELECT {', '.join(f'SUM(x + {i}) AS s{i}' for i in range(500))} FROM t")
 
 
