@@ -341,7 +341,6 @@ def _on_duckdb(
     for line in lines:  # each version is a table of its own, whose statistics are those of its own rows
         _, schema = _duckdb()
         connection.execute(_ddl("t", columns))
-        connection.execute(_ddl("s", columns))
         fronts = ", ".join(f"({place}, {', '.join(map(str, (*numbers, at)))})"
                            for place, (numbers, at) in enumerate(line))  # fmt: skip
         if line:
@@ -350,7 +349,7 @@ def _on_duckdb(
                 f"INSERT INTO t SELECT {own} FROM (VALUES {fronts}) AS f({named}) JOIN {source}.cells USING (at_) "
                 "ORDER BY place"
             )
-        connection.execute("INSERT INTO s SELECT * FROM t WHERE n < 4")
+        connection.execute(f"CREATE VIEW s AS SELECT * FROM {schema}.t WHERE n < 4")
         tables.engines.append(
             DuckDBEngine.open_all([(f"{schema}.{table}", connection, {}) for table in "ts"])
         )
