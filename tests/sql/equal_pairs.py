@@ -185,7 +185,7 @@ def load_all(pair: Pair, tables: Mapping[str, Rows]) -> dict[str, Any]:
         with servers.connect(url) as server:
             server.execute(";".join(statements))
         return {name: f"{url}#pairs.{name}" for name in tables}
-    connection = duckdb.connect()
+    connection = duckdb.connect(config={"threads": "1"})
     connection.execute(";".join(statements))
     return dict.fromkeys(tables, connection)
 

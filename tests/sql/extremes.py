@@ -18,6 +18,7 @@ from discreet.engines.duckdb.connection import connect, make_total
 from discreet.engines.duckdb.hexagons import provide
 from discreet.engines.hexagons import NAME
 from discreet.engines.schema import LIST_OF, Type, arrow_type
+from discreet.quoting import quote
 from discreet.sql.algebra.catalog import scan_of
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Expression, leaves, spell
@@ -101,16 +102,21 @@ def product(kinds: tuple[Type, ...]) -> pa.Table:
     return pa.table(columns, [f"c{at}" for at in range(len(kinds))])
 
 
+@cache
+def registered(kinds: tuple[Type, ...]) -> str:
+    """The name of a table of that product, or of one row."""
+    name = "_".join(["worst", *(kind.name.lower() for kind in kinds)])
+    connection().register(name, product(kinds) if kinds else pa.table({"one": [1]}))
+    return quote(name)
+
+
 def evaluate(expression: Expression) -> pa.ChunkedArray:
     """The values of an expression over the product of the worst values of its columns; errors surface as they are."""
     columns = {column.name: column for column in leaves(expression)}
-    data = product(tuple(column.type for column in columns.values()))
-    connection().register("worst", data.rename_columns(list(columns)) if columns else pa.table({"one": [1]}))
-    try:
-        sql = f"SELECT {spell(expression, DUCKDB)} AS v FROM worst"
-        return connection().sql(sql).to_arrow_table().column("v")
-    finally:
-        connection().unregister("worst")
+    worst = registered(tuple(column.type for column in columns.values()))
+    renamed = ", ".join(f"c{at} AS {quote(name)}" for at, name in enumerate(columns)) or "1 AS one"
+    sql = f"SELECT {spell(expression, DUCKDB)} AS v FROM (SELECT {renamed} FROM {worst})"
+    return connection().sql(sql).to_arrow_table().column("v")
 
 
 def broken(expression: Expression) -> list[str]:

@@ -7,8 +7,7 @@ its neighbours lack one person, who is a class of values that the engine itself 
 
 from __future__ import annotations
 
-import os
-import tempfile
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
@@ -298,28 +297,28 @@ def _units_on_duckdb(
 ) -> None:
     """One database, in which a number tells which version is the table: opening one takes longer than a question."""
     assert second is not None
-    connection = duckdb.connect(config={"threads": "1"})
+    connection, schema = _duckdb()
     own = ", ".join(columns)
     values = ", ".join(f"({at}, {line})" for at, line in enumerate(cells))
     places = ", ".join(f"({version}, {place}, {at})" for version, line in enumerate(lines)
                        for place, (_, at) in enumerate(line))  # fmt: skip
     for sql in (
-        "SET TimeZone = 'UTC'",
         _ddl("cells", {"at_": "INTEGER", **columns}),
         f"INSERT INTO cells VALUES {values}",
         _ddl("every", {"version_": "INTEGER", **columns}),
         f"INSERT INTO every SELECT version_, {own} FROM (VALUES {places}) AS f(version_, place, at_) "
         "JOIN cells USING (at_) ORDER BY version_, place",
+        "DROP TABLE cells",
         "CREATE TABLE used AS SELECT 0 AS at_",
-        f"CREATE VIEW t AS SELECT {own} FROM every WHERE version_ = (SELECT at_ FROM used)",
+        f"CREATE VIEW t AS SELECT {own} FROM {schema}.every WHERE version_ = (SELECT at_ FROM {schema}.used)",
         _ddl("s", second[0]),
         f"INSERT INTO s VALUES {', '.join(f'({row})' for row in second[1])}",
     ):
         connection.execute(sql)
-    engine = DuckDBEngine.open_all([("t", connection, {}), ("s", connection, {})])
+    engine = DuckDBEngine.open_all([(f"{schema}.{table}", connection, {}) for table in "ts"])
 
     def using(version: int) -> Callable[[], None]:
-        return lambda: _nothing(connection.execute(f"UPDATE used SET at_ = {version}"))
+        return lambda: _nothing(connection.execute(f"UPDATE {schema}.used SET at_ = {version}"))
 
     for version in range(len(lines)):
         tables.engines.append(engine)
@@ -336,31 +335,43 @@ def _on_duckdb(
     front = [column for column in columns if column in ("id", "u", "n")]
     kept = [column for column in columns if column not in front]
     values = ", ".join(f"({at}, {line})" for at, line in enumerate(cells))
-    # The values are made once; each version is a database of its own, whose statistics are those of its own rows.
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "cells.db")
-        with duckdb.connect(path) as source:
-            source.execute("SET TimeZone = 'UTC'")
-            source.execute(_ddl("cells", {"at_": "INTEGER", **{column: columns[column] for column in kept}}))
-            source.execute(f"INSERT INTO cells VALUES {values}")
-        for line in lines:
-            connection = duckdb.connect(config={"threads": "1"})
-            connection.execute("SET TimeZone = 'UTC'")
-            connection.execute(_ddl("t", columns))
-            connection.execute(_ddl("s", columns))
-            connection.execute(f"ATTACH '{path}' AS source (READ_ONLY)")
-            fronts = ", ".join(f"({place}, {', '.join(map(str, (*numbers, at)))})"
-                               for place, (numbers, at) in enumerate(line))  # fmt: skip
-            if line:
-                named = ", ".join(["place", *front, "at_"])
-                connection.execute(
-                    f"INSERT INTO t SELECT {own} FROM (VALUES {fronts}) AS f({named}) JOIN source.cells USING (at_) "
-                    "ORDER BY place"
-                )
-            connection.execute("DETACH source")
-            connection.execute("INSERT INTO s SELECT * FROM t WHERE n < 4")
-            tables.engines.append(DuckDBEngine.open_all([("t", connection, {}), ("s", connection, {})]))
-            tables.switch.append(_nothing)
+    connection, source = _duckdb()
+    connection.execute(_ddl("cells", {"at_": "INTEGER", **{column: columns[column] for column in kept}}))
+    connection.execute(f"INSERT INTO cells VALUES {values}")
+    for line in lines:  # each version is a table of its own, whose statistics are those of its own rows
+        _, schema = _duckdb()
+        connection.execute(_ddl("t", columns))
+        fronts = ", ".join(f"({place}, {', '.join(map(str, (*numbers, at)))})"
+                           for place, (numbers, at) in enumerate(line))  # fmt: skip
+        if line:
+            named = ", ".join(["place", *front, "at_"])
+            connection.execute(
+                f"INSERT INTO t SELECT {own} FROM (VALUES {fronts}) AS f({named}) JOIN {source}.cells USING (at_) "
+                "ORDER BY place"
+            )
+        connection.execute(f"CREATE VIEW s AS SELECT * FROM {schema}.t WHERE n < 4")
+        tables.engines.append(
+            DuckDBEngine.open_all([(f"{schema}.{table}", connection, {}) for table in "ts"])
+        )
+        tables.switch.append(_nothing)
+    connection.execute(f"DROP TABLE {source}.cells")
+
+
+@cache
+def _connection() -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect(config={"threads": "1"})
+    connection.execute("SET TimeZone = 'UTC'")
+    return connection
+
+
+_SCHEMAS = itertools.count()
+
+
+def _duckdb() -> tuple[duckdb.DuckDBPyConnection, str]:
+    """The database of this process, and a new schema that it now uses: a new database takes longer than a question."""
+    schema = f"tables_{next(_SCHEMAS)}"
+    _connection().execute(f"CREATE SCHEMA {schema}; SET schema = '{schema}'")
+    return _connection(), schema
 
 
 def _nothing(*_: object) -> None:

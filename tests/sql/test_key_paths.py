@@ -18,7 +18,7 @@ from discreet.sql.algebra.catalog import Step
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.lower import owners
 
-CASES = examples(24, 1600)
+CASES = examples(16, 1600)
 SHARDS = 8
 
 _owners = owners._owners

@@ -5,7 +5,7 @@ the cost, and the exact integers in L1. There is no chance of a false alarm: a f
 guarantee is broken. Power: each fault of `FAULTS` is planted below and found by the same check.
 
 By default a third of the types of DuckDB and of PostgreSQL are asked about once, those of every role among them, of the
-types of frames and files one of eight, and Spark is asked of units. In a deep run everything is asked, which takes
+types of frames and files one of eight, and Spark not at all. In a deep run everything is asked, which takes
 most of an hour of one core on DuckDB, and minutes on PostgreSQL. That no value of any type makes a question fail is
 asked of every type in every run, in `physical/test_physical_types.py`.
 """
@@ -15,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import cache
 from typing import Any
 from unittest import mock
 
 import pytest
-from tests.depth import DEEP, examples, few
+from tests.depth import DEEP, deep, examples, few
 from tests.sql import matrix, matrix_reads, units
 from tests.sql.matrix import Case, Mode, Tally, faults
 from tests.sql.matrix_tables import CHOSEN, TYPES, kinds, wide
@@ -43,18 +44,17 @@ from discreet.sql.measures import measure
 from discreet.sql.plan.plan import Discovery, PlannedRelease
 
 DEFAULT = {"duckdb": 120, "postgres": 100}
-SHARDS = {"duckdb": 4, "postgres": 2, "spark": 1}
+SHARDS = {"duckdb": 4, "postgres": 2, "spark": 1} if DEEP else {"duckdb": 2, "postgres": 1, "spark": 1}
 DEEP_SPARK = 60
 ANSWERED = 8 if DEEP else 16
 """Of so many cases one is answered in full as well, with intervals; a deep run: of half as many."""
 
 
+@cache
 def chosen(dialect: str) -> Sequence[Case]:
     """The cases of this run: a spread in which each role occurs; a deep run asks all, and Spark sixty."""
     if DEEP:
         return matrix.some(dialect, DEEP_SPARK if dialect == "spark" else 10**9)
-    if dialect == "spark":  # whose wide tables take long; other tests ask keys and values of it
-        return [*matrix.of_units_alone(dialect)][:1] + [*matrix.of_two_types(dialect)][:1]
     listed = matrix.some(dialect, examples(DEFAULT[dialect], DEFAULT[dialect]))
     asked: set[Case] = set()
     for role in dict.fromkeys(case.role for case in listed):
@@ -63,7 +63,15 @@ def chosen(dialect: str) -> Sequence[Case]:
     return [case for case in listed if case in asked]
 
 
-@pytest.mark.parametrize(("dialect", "shard"), [(d, at) for d, many in SHARDS.items() for at in range(many)])
+@pytest.mark.parametrize(
+    ("dialect", "shard"),
+    [
+        # `test_units_spark` asks the same of the units of Spark.
+        pytest.param(dialect, at, marks=[deep] if dialect == "spark" else [])
+        for dialect, many in SHARDS.items()
+        for at in range(many)
+    ],
+)
 def test_neighbours_of_every_type_differ_by_what_the_plan_says(dialect: str, shard: int) -> None:
     listed, tally = chosen(dialect), Tally()
     size = -(-len(listed) // SHARDS[dialect])  # in runs, as neighbouring cases share their tables

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests import inside
+from tests.depth import few
 from tests.sql import units
 
 from discreet.engines.duckdb import DuckDBEngine
@@ -56,7 +57,8 @@ def test_keys_that_an_engine_holds_equal_are_not_unique(name: str) -> None:
     assert (cap(opened, SQL), counted(opened) in (0, 2)) == (2, True)  # what is NULL finds none
 
 
-@pytest.mark.parametrize("name", ONCE)
+# A deep run: all of them.
+@pytest.mark.parametrize("name", few(ONCE, 4))
 def test_other_keys_are_and_a_row_counts_once(name: str) -> None:
     keys = ONCE[name]
     for at in range(len(keys)):

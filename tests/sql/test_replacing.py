@@ -72,7 +72,7 @@ def moved(sql: str, unit: bool, most: int) -> tuple[PlannedRelease, float]:
 
 
 # A deep run: every question.
-@pytest.mark.parametrize("sql", few(QUESTIONS, 10))
+@pytest.mark.parametrize("sql", few(QUESTIONS, 6))
 @pytest.mark.parametrize(("unit", "most"), [(False, 1), (True, 3)])
 def test_the_sensitivity_holds_and_is_reached(sql: str, unit: bool, most: int) -> None:
     if unit and "coalesce" in sql:
@@ -88,7 +88,7 @@ def test_the_sensitivity_holds_and_is_reached(sql: str, unit: bool, most: int) -
 
 
 # A deep run: with every question.
-@pytest.mark.parametrize("sql", few([sql for sql in QUESTIONS if THIRD not in sql], 7))
+@pytest.mark.parametrize("sql", few([sql for sql in QUESTIONS if THIRD not in sql], 5))
 def test_a_sensitivity_one_too_small_is_found(sql: str) -> None:
     sensitivity = PlannedRelease.sensitivity
     with mock.patch.object(

@@ -35,8 +35,8 @@ from discreet.sql.measures import measure as measures
 from discreet.sql.plan import alternatives
 from discreet.sql.plan.plan import PlannedRelease
 
-EXAMPLES = examples(20, 5600)
-"""Tables with questions, others in each run; each has 18 neighbours: 360 pairs, and over 100,000 in a deep run."""
+EXAMPLES = examples(12, 5600)
+"""Tables with questions, others in each run; each has 18 neighbours: 216 pairs, and over 100,000 in a deep run."""
 SHARDS = 4
 RELAXED = settings(
     deadline=None,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import settings
 from tests import servers
+from tests.depth import examples
 from tests.sql import harness, neighbours
 
 from discreet.engines.postgres import PostgresEngine
@@ -64,7 +65,7 @@ def engine() -> Versions:
 
 
 def test_no_neighbour_moves_the_integers_further_than_the_plan_says(engine: Versions) -> None:
-    neighbours.see_no_violation(engine, settings(neighbours.RELAXED, max_examples=12))
+    neighbours.see_no_violation(engine, settings(neighbours.RELAXED, max_examples=examples(8, 100)))
 
 
 def test_one_row_too_many_is_found(engine: Versions) -> None:

@@ -9,6 +9,7 @@ from unittest import mock
 import duckdb
 import pytest
 from tests import shared
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -72,7 +73,8 @@ QUESTIONS = [
 ]
 
 
-@pytest.mark.parametrize("sql", QUESTIONS)
+# A deep run: all of them. `tests/sql/fuzz` asks DuckDB the same of random questions.
+@pytest.mark.parametrize("sql", few(QUESTIONS, 6))
 def test_answers_are_those_of_plain_sql(sql: str, plain: duckdb.DuckDBPyConnection) -> None:
     session = shared.protect(plain, policy=Policy(budget=dp.Budget(epsilon=10**6), tables=TABLES))
     with mock.patch.object(LaplaceVector, "release", lambda self, exact: exact):

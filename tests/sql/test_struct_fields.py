@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tests import inside, shared
+from tests.depth import DEEP
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
@@ -158,9 +160,16 @@ ODD: dict[str, pa.Array] = {
 }
 
 
-@pytest.mark.parametrize("name", ODD)
-@pytest.mark.parametrize("parquet", [False, True], ids=["arrow", "parquet"])
-@pytest.mark.parametrize("hidden", [False, True], ids=["shown", "below null"])
+# Each in two of the four ways, in turn; a deep run: in all.
+@pytest.mark.parametrize(
+    ("name", "parquet", "hidden"),
+    [
+        (name, parquet, hidden)
+        for at, name in enumerate(ODD)
+        for parquet, hidden in itertools.product([False, True], repeat=2)
+        if DEEP or (at + parquet + hidden) % 2
+    ],
+)
 def test_no_value_beside_a_field_makes_it_unreadable(
     tmp_path: Path, name: str, parquet: bool, hidden: bool
 ) -> None:

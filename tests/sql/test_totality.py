@@ -85,8 +85,8 @@ def test_variadic_functions(kind: Type) -> None:
     for name in fn.VARIADIC:
         for count in (1, 2, 3):
             for at, args in enumerate(itertools.product(pool, repeat=count)):
-                if count == 3 and at % 51 and not DEEP:
-                    continue  # two arguments meet in every way; a deep run: three do, too
+                if at % (1, 1, 2, 51)[count] and not DEEP:
+                    continue  # two arguments meet in half of all ways; a deep run: two and three in all
                 if any(not isinstance(a, Literal) or a.value is not None for a in args):
                     assert broken(fn.variadic(name, list(args))) == [], (name, args)
 
@@ -163,7 +163,7 @@ def expressions(draw: st.DrawFn, depth: int = 3) -> Expression:
 
 
 @settings(
-    deadline=None, max_examples=examples(40, 1000), database=None, suppress_health_check=list(HealthCheck)
+    deadline=None, max_examples=examples(25, 1000), database=None, suppress_health_check=list(HealthCheck)
 )
 @given(expression=expressions())
 def test_compositions_are_total(expression: Expression) -> None:

@@ -36,22 +36,12 @@ checking = importlib.import_module("discreet.sql.conformance.check")
 _catalog, cases = checking._catalog, checking.cases
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning", "ignore::DeprecationWarning")
-EVERY = 1 if DEEP else 15
-"""Spark takes a third of a second for the least question; a deep run asks all of them."""
-CLICKHOUSE = {
-    "functions": 1,
-    "questions by u, 3": EVERY,
-    "questions by row, None": 3 * EVERY,
-    "questions by u, 100": EVERY,
-}
-"""Of each part, one question of so many is asked; a deep run asks all."""
-SPARK = {
-    "functions": (1, 2),
-    "questions by u, 3": (EVERY, 2),
-    "questions by row, None": (3 * EVERY, 1),
-    "questions by u, 100": (3 * EVERY, 1),
-}
-"""Of each part, one question of so many is asked, by so many tests."""
+BY_ROW = "questions by row, None"
+FEW = {"questions by u, 3": 14, BY_ROW: 8, "questions by u, 100": 4}
+"""How many questions of each part ClickHouse is asked, and Spark half as many, as the least takes it a third of a
+second; a deep run asks all of them."""
+SPARK = {"functions": 2, "questions by u, 3": 1, BY_ROW: 1, "questions by u, 100": 1}
+"""By how many tests Spark is asked each part."""
 
 
 @cache
@@ -61,8 +51,11 @@ def packed(part: str, dialect: str) -> tuple[Any, ...]:
 
     They stand together in as few questions as there can be: the least takes Spark a third of a second.
     """
-    if DEEP or part != "functions":
+    if DEEP:
         return tuple(cases(part))
+    if part != "functions":
+        many = FEW[part] // (2 if dialect == "spark" else 1)
+        return tuple(checking.some_questions(part, few(conformance.QUESTIONS[::5], many)))
     names = [name for case in cases(part) for name in case.names]
     return tuple(checking.some_functions(f"functions of {dialect}", one_each(names, dialect)))
 
@@ -126,30 +119,23 @@ def test_a_new_function_without_an_entry_is_found(monkeypatch: pytest.MonkeyPatc
     assert ("brand_new", 1) not in conformance.covered(_catalog("row", None))
 
 
+def for_postgresql(part: str) -> list[Any]:
+    """The cases that PostgreSQL is asked: every line of the functions, and of the questions one of six by one of the
+    two policies that differ; a deep run: each by each policy.
+    """
+    if DEEP or part == "functions":
+        return list(packed(part, "postgres"))
+    usual = few_of(conformance.QUESTIONS, 6)
+    by_row = checking.some_questions(BY_ROW, usual)
+    alone = {case.names[0] for case in by_row if conformance.QUESTIONS.index(case.names[0]) % 2}
+    if part == BY_ROW:
+        return [case for case in by_row if case.names[0] in alone]
+    return list(checking.some_questions(part, usual - alone if part == conformance.parts()[1] else usual))
+
+
 def few_of(texts: Sequence[str], every: int) -> set[str]:
     """One question of so many; in a deep run all."""
     return set(few(texts, len(texts) // every))
-
-
-def for_postgresql(part: str) -> list[Any]:
-    """The cases that PostgreSQL is asked: every line of the functions, and of the questions one of four by one of the
-    two policies that differ; a deep run: each by each policy.
-    """
-    if part == "functions":
-        return list(packed(part, "postgres"))
-    by_unit, by_row = "questions by u, 3", "questions by row, None"
-    answered = {case.names[0] for case in cases(by_row)}
-    alone = [
-        conformance.QUESTIONS.index(text) % 2 == 0 or text not in answered for text in conformance.QUESTIONS
-    ]
-    units = {text for text, unit in zip(conformance.QUESTIONS, alone, strict=True) if unit}
-    usual = few_of(conformance.QUESTIONS, 4)
-    kept = {
-        by_unit: lambda text: text in units & usual,
-        by_row: lambda text: text in usual - units,
-        "questions by u, 100": lambda text: text in usual,
-    }
-    return [case for case in cases(part) if DEEP or kept[part](case.names[0])]
 
 
 @pytest.mark.parametrize("part", conformance.parts())
@@ -157,31 +143,24 @@ def test_postgresql(part: str) -> None:
     assert [problem for case in for_postgresql(part) for problem in checking.compare(postgres(), case)] == []
 
 
-def test_postgresql_is_asked_every_question_or_every_fourth() -> None:
+def test_postgresql_is_asked_every_question_or_every_sixth() -> None:
     asked = {case.names[0] for part in conformance.parts()[1:] for case in for_postgresql(part)}
-    assert asked == few_of(conformance.QUESTIONS, 4)
+    assert asked == few_of(conformance.QUESTIONS, 6)
 
 
-@pytest.mark.parametrize(
-    ("part", "at"), [(part, at) for part, (_, many) in SPARK.items() for at in range(many)]
-)
+@pytest.mark.parametrize(("part", "at"), [(part, at) for part, many in SPARK.items() for at in range(many)])
 def test_spark(part: str, at: int) -> None:
-    every, many = SPARK[part]
-    asked = packed(part, "spark")[at * every :: many * every]
+    asked = packed(part, "spark")[at :: SPARK[part]]
     assert asked
     assert [problem for case in asked for problem in checking.compare(spark(), case)] == []
 
 
 def test_the_tests_of_spark_and_clickhouse_ask_every_function() -> None:
-    every, many = SPARK["functions"]
-    spark_asks = [
-        case for at in range(many) for case in packed("functions", "spark")[at * every :: many * every]
-    ]
     names = {name for case in cases("functions") for name in case.names}
     lines = {name.partition(":")[0] for case in for_postgresql("functions") for name in case.names}
     assert lines == {name.partition(":")[0] for name in names}
-    for dialect, cased in (("spark", spark_asks), ("clickhouse", packed("functions", "clickhouse"))):
-        asked = {name for case in cased for name in case.names}
+    for dialect in ("spark", "clickhouse"):
+        asked = {name for case in packed("functions", dialect) for name in case.names}
         assert {name.partition(",")[0] for name in asked} >= set(fn.TABLE)
         own = {name.partition(":")[0] for name in names if name.partition(",")[0] in named(dialect).functions}
         assert own <= {name.partition(":")[0] for name in asked}
@@ -198,9 +177,10 @@ def at_once(case: Any) -> Iterator[Any]:
         )
 
 
-@pytest.mark.parametrize("part", CLICKHOUSE)
+@pytest.mark.parametrize("part", conformance.parts())
 def test_clickhouse(part: str) -> None:
-    asked = [some for case in packed(part, "clickhouse")[:: CLICKHOUSE[part]] for some in at_once(case)]
+    asked = [some for case in packed(part, "clickhouse") for some in at_once(case)]
+    assert asked
     assert [problem for case in asked for problem in checking.compare(clickhouse(), case)] == []
 
 

@@ -52,7 +52,7 @@ def outside(span: Span, value: Fraction | None) -> bool:
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
-@settings(max_examples=examples(20, 2000))
+@settings(max_examples=examples(12, 2000))
 @given(pairs(), pairs())
 def test_a_result_is_within_the_span_of_results(
     name: str, a: tuple[Span, Fraction], b: tuple[Span, Fraction]

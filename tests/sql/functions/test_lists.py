@@ -16,6 +16,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside, shared
+from tests.depth import few
 
 import discreet as dp
 from discreet.engines.capabilities import NESTED
@@ -76,7 +77,8 @@ def every() -> Iterator[dp.Session]:
         yield asked
 
 
-@pytest.mark.parametrize("item", QUESTIONS)
+# A deep run: all of them. `test_totality` asks the same functions over the worst texts.
+@pytest.mark.parametrize("item", few(QUESTIONS, 7))
 def test_no_text_makes_a_question_fail(item: str, every: dp.Session) -> None:
     """Each row counts in a group of its own as much as among the others: none fails, or changes what others are."""
     together = integers(every, f"SELECT {item} AS v FROM t")

@@ -29,7 +29,7 @@ def test_random_questions_are_answered_as_duckdb_answers_them(shard: int) -> Non
 def test_few_questions_are_refused() -> None:
     """Else a fuzzer that is refused everything would find nothing."""
     cases.REFUSALS.clear()
-    asked = range(100_000, 100_020)
+    asked = range(100_000, 100_020 if DEEP else 100_010)
     assert [one for one in map(cases.problem, asked) if one] == []
     known = sum(many for cause, many in cases.REFUSALS.items() if cases.NO_GROUP not in cause)
     assert known <= len(asked) / 20, cases.REFUSALS

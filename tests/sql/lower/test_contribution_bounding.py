@@ -192,8 +192,11 @@ def patterns_of(dialect: str) -> list[str]:
 @pytest.mark.parametrize(("dialect", "name"), [(e, name) for e in ENGINES for name in patterns_of(e)])
 def test_every_set_of_rows_is_kept_as_often(dialect: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pattern, kept = PATTERNS[name]
+    paths = [path for engine, path in PATHS if engine == dialect]
+    if dialect == "duckdb" and not DEEP:  # each second path, and with the next pattern those between them
+        paths = paths[patterns_of(dialect).index(name) % 2 :: 2]
     with asking(dialect, pattern) as ask:
-        for path in (path for engine, path in PATHS if engine == dialect):
+        for path in paths:
             sets = choose(ask, dialect, path, kept, monkeypatch)
             assert alarm(sets, pattern, kept) > ALARM, (path, sets)
 

@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from tests.depth import few
+from tests.depth import DEEP, few
 
 from discreet.engines.engine import Engine
 from discreet.engines.schema import ColumnSchema, Type
@@ -116,7 +116,7 @@ def run_release(engine: Engine, release: PlannedRelease) -> None:
     engine.keys(compiled.sql, compiled.tables, lambda counts: np.arange(0))
 
 
-def faults(bench: Bench, probe: Probe, most: int = 10**9) -> list[str]:
+def faults(bench: Bench, probe: Probe, most: int = 10**9, turn: int | None = None) -> list[str]:
     """The types that make a question fail, each with a row that does it; empty when none does.
 
     Args:
@@ -124,9 +124,13 @@ def faults(bench: Bench, probe: Probe, most: int = 10**9) -> list[str]:
         probe: a question.
         most: of how many columns it is asked in a run that is not deep; a deep run asks it of all. It is asked of ten
             rows by themselves then, of all in a deep run.
+        turn: where it is a number and the run is not deep: of each second column, from the first or the second on, as
+            the number is even or odd.
     """
     catalog = bench.catalog(probe.unit, probe.ends, probe.most)
     columns = few(bench.of(*probe.takes), most)
+    if turn is not None and not DEEP:
+        columns = columns[turn % 2 :: 2]
     found: list[str] = []
     size = 1 if probe.alone else bench.together
     for some in (columns[at : at + size] for at in range(0, len(columns), size)):

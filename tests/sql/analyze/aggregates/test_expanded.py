@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference
 from tests import inside, shared
+from tests.depth import few
 from tests.sql.fuzz import bench
 
 from discreet.errors import QueryRefused
@@ -18,9 +19,10 @@ def same(sql: str, truth: str = "") -> str:
     return difference(bench.answered(sql).values, bench.plain(truth or sql), [])
 
 
+# A deep run: all of them. `tests/sql/fuzz` asks DuckDB the same of random questions.
 @pytest.mark.parametrize(
     ("asked", "truth"),
-    [
+    few([
         ("SELECT QUANTILE_DISC(educ, [0.2, 0.9]) AS q FROM t", ""),
         ("SELECT QUANTILE_DISC(educ, [0.1, 0.5, 0.9])[2] AS q FROM t", ""),
         ("SELECT (QUANTILE_DISC(educ, [0.1, 0.5, 0.9]))[-1] AS q, histogram(educ)[2] AS n FROM t", ""),
@@ -41,7 +43,7 @@ def same(sql: str, truth: str = "") -> str:
         ("SELECT histogram(month(d)) AS h FROM t", ""),
         ("SELECT histogram(n) AS h FROM (SELECT city, COUNT(*) // 999 AS n FROM t WHERE city > '' GROUP BY 1)", ""),
         ("SELECT map_values(histogram(city))[1] AS n FROM t", ""),
-    ],
+    ], 10),
 )  # fmt: skip
 def test_it_means_what_it_means_in_duckdb(asked: str, truth: str) -> None:
     assert not same(asked, truth)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 from benchmarks.corpus.judge import difference
+from tests.depth import few
 from tests.sql.fuzz import bench
 
 
+# A deep run: all of them.
 @pytest.mark.parametrize(
     "key",
-    [
+    few([
         "CASE WHEN note IN ('apple', 'corn') THEN note ELSE 'other' END",
         "CASE WHEN note = 'Bean' THEN upper(note) WHEN note IN ('x1', '12') THEN note || '!' ELSE '-' END",
         "CASE WHEN y BETWEEN 3 AND 5 THEN y WHEN y > 5 THEN 6 ELSE 0 END",
@@ -18,7 +20,7 @@ from tests.sql.fuzz import bench
         "CASE WHEN doc ->> '$.w[0]' IN ('corn', 'x1') THEN doc ->> '$.w[0]' ELSE 'other' END",
         "CASE WHEN upper(note) IN ('APPLE', 'CORN') AND x > 0 THEN upper(note) END",
         "x // 10 * 10", "x // -7", "floor(x / 10) * 10", "CASE WHEN note IN ('apple') THEN note ELSE 'other' END",
-    ],
+    ], 6),
 )  # fmt: skip
 def test_its_groups_are_public(key: str) -> None:
     sql = f"SELECT {key} AS k, COUNT(*) AS n FROM t WHERE x IS NOT NULL GROUP BY k ORDER BY k"

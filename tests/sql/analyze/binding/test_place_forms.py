@@ -10,6 +10,7 @@ import h3
 import pyarrow as pa
 import pytest
 from tests import servers
+from tests.depth import few
 
 import discreet as dp
 from discreet.engines import hexagons
@@ -120,15 +121,16 @@ def test_a_cell_does_not_depend_on_the_row_met_first(monkeypatch: pytest.MonkeyP
     assert differs_by_order()
 
 
+# A deep run: all of them.
 @pytest.mark.parametrize(
     ("text", "says"),
-    [
+    few([
         ("grid(x, y)", "two numbers and the size"), ("grid(x, y, 1, 2, 3)", "two numbers and the size"),
         ("grid(x, y, 0)", "above zero"), ("grid(x, y, -1)", "above zero"), ("grid(x, y, x)", "above zero"),
         ("grid(x, y, '3km')", "above zero"), ("grid(x, y, NULL)", "above zero"), ("grid(x, 'y', 1)", "not a text"),
         ("h3_cell(x, y, 16)", "from 0 to 15"), ("h3_cell(x, y, x)", "from 0 to 15"), ("h3_cell(x, y)", "2 arguments"),
         ("h3_cell(x, y, 7) || grid(x, y, 0.0001)", "not public"),
-    ],
+    ], 7),
 )  # fmt: skip
 def test_other_calls_are_refused_for_nothing(text: str, says: str) -> None:
     with pytest.raises(QueryRefused, match=says):

@@ -51,7 +51,7 @@ WRITTEN = [
 
 
 # A deep run: every question.
-@pytest.mark.parametrize("where", few(WRITTEN, 8))
+@pytest.mark.parametrize("where", few(WRITTEN, 5))
 def test_it_means_what_it_means_in_duckdb(
     session: dp.Session, plain: duckdb.DuckDBPyConnection, where: str
 ) -> None:

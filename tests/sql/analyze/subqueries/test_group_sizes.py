@@ -81,7 +81,7 @@ def test_a_sensitivity_that_is_too_small_is_found(replace_one: bool) -> None:
     st.sampled_from(SIZES),
 )
 @settings(
-    max_examples=examples(20, 2_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
+    max_examples=examples(12, 2_000), deadline=None, database=None, suppress_health_check=list(HealthCheck)
 )
 def test_nor_do_the_tables_of_the_harness(case: harness.Case, keys: str, counted: str, size: str) -> None:
     by_unit = case.policy.tables["t"].privacy_unit == "u"
@@ -175,17 +175,18 @@ def test_a_refusal_names_the_key_as_it_was_written() -> None:
 
 
 def test_the_unique_people_of_a_thousand() -> None:
-    """Two hundred answers of 95 % hold at least 160 times: 30 fewer than expected, with chance below 1e-12."""
+    """A hundred answers of 95 % hold at least 75 times: 20 fewer than expected, with chance below 1e-11; intervals of a
+    third of the width, which hold 63 times, are found with a chance of 99 %."""
     values = [f"A{at}" if at < 60 else f"B{at % 40}" for at in range(1000)]
     table = pa.table({"id": range(1000), "hla": values})
     assert Counter(Counter(values).values())[1] == 60
     held = 0
     with shared.protect(table, privacy_unit="id", max_rows=1, budget=1000) as session:
-        for at in range(200):
+        for at in range(100):
             own = f"0.5{at:03}"  # the same question at the same epsilon would be one release
             (answer,) = session.sql(QUESTIONS[0], epsilon=own).to_arrow().to_pylist()
             held += answer["n_low"] <= 60 <= answer["n_high"]
-    assert held >= 160
+    assert held >= 75
 
 
 def test_a_count_of_the_key_leaves_the_group_of_null_out() -> None:

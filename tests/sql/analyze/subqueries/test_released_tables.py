@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pytest
 from tests import shared
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import QueryRefused
@@ -52,7 +53,8 @@ SEVERAL = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("sql", ONE_PARTNER)
+# A deep run: all of them.
+@pytest.mark.parametrize("sql", few(ONE_PARTNER, 4))
 def test_one_partner_is_found_behind_other_queries(session: dp.Session, sql: str) -> None:
     found = session.sql(sql, epsilon=200).to_dict()["n"][0]
     assert found == pytest.approx(40, abs=5)  # noise of scale 1/100 misses this once in e^500

@@ -99,7 +99,7 @@ def of_questions(seeds: range, patch: pytest.MonkeyPatch) -> int:
 
 
 def test_a_question_has_its_own_queries(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = examples(12, 4000)
+    many = examples(8, 4000)
     used = of_questions(range(many), monkeypatch)
     assert used > many, used  # else little is compared
 

@@ -107,11 +107,11 @@ def of_the_fuzzer(seeds: range, patch: pytest.MonkeyPatch) -> int:
 
 
 def test_a_random_statement_of_the_fuzzer_has_the_same_tree_and_plan(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = examples(12, 3000)
+    many = examples(8, 3000)
     assert of_the_fuzzer(range(many), monkeypatch) > many / 4  # else nothing is compared
 
 
-@settings(max_examples=examples(8, 3000), deadline=None,
+@settings(max_examples=examples(5, 3000), deadline=None,
           suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])  # fmt: skip
 @given(st.data())
 def test_a_random_question_of_the_harness_has_the_same_tree_and_plan(
