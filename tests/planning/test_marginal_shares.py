@@ -89,7 +89,11 @@ def value(variances: Any, sizes: tuple[int, ...], tables: tuple[Keys, ...], obje
 
 
 def searched(
-    sizes: tuple[int, ...], tables: tuple[Keys, ...], objective: Objective, power: int, starts: int = examples(3, 12)
+    sizes: tuple[int, ...],
+    tables: tuple[Keys, ...],
+    objective: Objective,
+    power: int,
+    starts: int = examples(3, 12),
 ) -> float:
     """The least objective that sequential quadratic programming finds from some starts."""
     candidates = every_set(tuple(range(len(sizes))))

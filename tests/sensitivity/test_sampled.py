@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 from scipy.stats import binom, laplace, norm
+from tests import shared
 
 import discreet as dp
 from discreet.errors import EngineError, InvalidParameter, PolicyError
@@ -120,7 +121,7 @@ def _policy(**more: object) -> Policy:
 
 def _session(**more: object) -> dp.Session:
     table = pa.table({"height": [170.0] * 500})
-    return dp.protect(table, policy=_policy(neighbours="replace_one", **more))
+    return shared.protect(table, policy=_policy(neighbours="replace_one", **more))
 
 
 def test_a_session_refuses_it_unless_the_policy_allows_it(found: SampledSensitivity) -> None:
@@ -180,7 +181,7 @@ def test_it_is_refused_for_other_neighbours_than_those_of_the_policy(found: Samp
     table = pa.table({"height": [170.0] * 500})
     policy = _policy(random_dp=True, neighbours="add_remove")
     assert found.neighbours == "replace_one"
-    with dp.protect(table, policy=policy) as session:
+    with shared.protect(table, policy=policy) as session:
         with pytest.raises(InvalidParameter, match="one record replaced"):
             session.release(lambda: 170.0, found, 0.5, what="mean height")
         assert session.budget.spent == 0

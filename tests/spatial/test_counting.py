@@ -8,9 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-import discreet as dp
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
 from discreet.spatial import Grid, adaptive_map, heat_map, read_area
+from tests import shared
 from tests.spatial.invented import AREA, session, sightings, truth
 
 
@@ -62,7 +62,7 @@ def test_a_count_below_zero_is_made_by_noise(made: Any) -> None:
 def test_a_sum_below_zero_may_be_found() -> None:
     table = pa.table({"observer": range(500), "lat": [52.1] * 500, "lng": [5.1] * 500, "v": [-1] * 500})
     bounds = {"lat": (50, 54), "lng": (3, 8), "v": (-1, 1)}
-    asked = dp.protect(table, privacy_unit="observer", max_rows=1, budget=1, bounds=bounds)
+    asked = shared.protect(table, privacy_unit="observer", max_rows=1, budget=1, bounds=bounds)
     (cell,) = heat_map(asked, "data", "0.5deg", 1, area=(5, 52, 5.5, 52.5), total="v").cells
     assert cell.high < 0  # noise of scale 1: e^-400
     assert not cell.explained
@@ -127,7 +127,7 @@ def test_a_map_of_people_counts_the_unit_and_no_other_column() -> None:
             heat_map(asked, "data", "10km", 1, area=AREA, people="lat")
         assert asked.budget.spent == 0
         assert heat_map(asked, "DATA", "10km", 1, area=AREA, people="Observer").name == "people"
-    each = dp.protect(table, privacy_unit="row", budget=1, bounds={"lat": (50, 54), "lng": (3, 8)})
+    each = shared.protect(table, privacy_unit="row", budget=1, bounds={"lat": (50, 54), "lng": (3, 8)})
     with each, pytest.raises(InvalidParameter, match="Each row of data is one unit"):
         heat_map(each, "data", "10km", 1, area=AREA, people="observer")
 
