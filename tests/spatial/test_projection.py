@@ -53,6 +53,9 @@ def test_a_size_in_metres_is_one_in_feet_too() -> None:
     assert math.dist(ring[1], ring[2]) * 111_195 == pytest.approx(3000, rel=0.01)
 
 
+ONE = pa.table({"x": [1.0], "y": [2.0]})
+
+
 @pytest.mark.parametrize(
     ("crs", "area", "said"),
     [
@@ -69,9 +72,8 @@ def test_a_size_in_metres_is_one_in_feet_too() -> None:
 def test_a_system_that_does_not_fit_is_refused_before_the_charge(
     crs: str, area: tuple[float, float, float, float], said: str
 ) -> None:
-    table = pa.table({"x": [1.0], "y": [2.0]})
     session = shared.protect(
-        table, privacy_unit="row", budget=1, bounds={"x": (0, 2 * area[2]), "y": (0, 2 * area[3])}
+        ONE, privacy_unit="row", budget=1, bounds={"x": (0, 2 * area[2]), "y": (0, 2 * area[3])}
     )
     for ask in (heat_map, adaptive_map):
         with pytest.raises(InvalidParameter, match=said):
