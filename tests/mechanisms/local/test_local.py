@@ -198,7 +198,8 @@ def test_each_person_has_coins_of_their_own() -> None:
     ],
 )
 def test_estimates_are_unbiased_and_have_the_error_they_say(mechanism: Any) -> None:
-    # 1,000 surveys of 500 people: the mean is within 7 deviations (false alarm 3e-12), the rms within 15 %, which is 6.7.
+    # 1,000 surveys of 500 people: the mean is within 7 deviations (false alarm 3e-12), the rms within 15 %,
+    # which is 6.7 of its own.
     people = np.repeat(np.arange(4), [250, 150, 100, 0])
     counts = np.array([mechanism.estimate(mechanism.release(people)).counts for _ in range(1000)])
     truth = np.array([250, 150, 100, 0])
