@@ -49,7 +49,8 @@ def test_the_exact_loss_of_all_three_is_within_epsilon(q: Fraction) -> None:
 # A deep run asks two quantiles as well.
 @pytest.mark.parametrize("quantiles", [THREE, [Fraction(1, 3), Fraction(2, 3)]][: 1 + DEEP])
 def test_the_exact_loss_of_several_is_within_epsilon(quantiles: list[Fraction]) -> None:
-    assert worst(QuantilesWithEnds(2, quantiles, MEASURE, ends=False), 3) <= 2 * (1 + 1e-9)
+    # A deep run asks data sets of three rows; the fault below is found with two.
+    assert worst(QuantilesWithEnds(2, quantiles, MEASURE, ends=False), 2 + DEEP) <= 2 * (1 + 1e-9)
 
 
 class Both(Parts):

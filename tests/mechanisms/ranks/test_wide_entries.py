@@ -172,7 +172,7 @@ def test_the_place_of_a_split_has_the_law_of_single_leaves(monkeypatch: pytest.M
     for name in ("quantile", "rank_candidates"):
         monkeypatch.setattr(f"discreet.mechanisms.ranks.{name}.PIECES", 4)
     assert rows_before_place(np.array([3]), np.array([4]))[0] == 4
-    for seed in range(examples(4, 20)):
+    for seed in range(1, 1 + examples(3, 20)):
         rng = random.Random(seed)
         data = tuple(rng.choice([0, 0, 1, 3]) for _ in range(LEAVES))
         mechanism = ExponentialQuantile(1, "1/2", MEASURE)
