@@ -21,9 +21,10 @@ from discreet.release.answer import Release
 from discreet.release.answer_file import without_formulas
 from discreet.release.documents import dump
 from tests import shared
+from tests.depth import examples
 from tests.nasty import ALL, BIDI, BREAKS, CONTROLS, FORBIDDEN, UNSEEN, WHOLE, texts
 
-MANY = texts(3000, 10)
+MANY = texts(examples(1000, 10_000), 10)
 
 
 def unsafe(text: str, allowed: str = "") -> set[str]:

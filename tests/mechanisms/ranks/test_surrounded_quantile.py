@@ -23,7 +23,7 @@ from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
-from tests.depth import DEEP, few
+from tests.depth import DEEP, deep, few
 from tests.mechanisms.ranks import drawn
 from tests.mechanisms.ranks.drawn import by_outcome
 from tests.mechanisms.ranks.test_quantile import LEAVES, MEASURE, added, counts, tables
@@ -205,6 +205,7 @@ def test_of_two_like_heaps_the_middle_is_held() -> None:
     assert coverage(leaves, QuantilesWithEnds(1, [HALF], LeafMeasure.over(1000))) > 0.94
 
 
+@deep  # the law of the draws themselves is seen above
 def test_the_law_of_the_coverage_is_that_of_draws() -> None:
     # 2,000 intervals; by Hoeffding the share is within 0.077 but once in 10^9, and that of wide ones likewise.
     data = list(data_sets())[2]

@@ -72,12 +72,12 @@ NEIGHBOURS = [
 ]
 
 
-@pytest.mark.parametrize("kind", BOTH)
-@pytest.mark.parametrize(("one", "other"), NEIGHBOURS)
+# A deep run asks both kinds of all neighbours.
+@pytest.mark.parametrize(("neighbours", "kind"), in_turn(NEIGHBOURS, BOTH))
 def test_neighbours_differ_by_at_most_epsilon(
-    chances: Chances, kind: type[Selection], one: list[int], other: list[int]
+    chances: Chances, kind: type[Selection], neighbours: tuple[list[int], list[int]]
 ) -> None:
-    mechanism = kind(1)
+    mechanism, (one, other) = kind(1), neighbours
     assert ceiling(law(chances, mechanism, one), law(chances, mechanism, other)) <= 1 + LOOSE
 
 
