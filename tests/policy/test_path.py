@@ -132,7 +132,7 @@ def test_keyword_arguments_say_the_same() -> None:
         "through": {"order": "orders.id"},
         "max_rows": 9,
     }
-    session = shared.protect(DATA, budget=10**6, bounds={"price": (0, 10)}, **given)  # type: ignore[arg-type]
+    session = shared.protect(DATA, budget=10**6, bounds={"price": (0, 10)}, **given)
     found = session.sql("SELECT COUNT(*) AS n, SUM(price) AS s FROM lines", epsilon=1000).to_pandas()
     assert round(found["n"][0]) == 4
     assert abs(found["s"][0] - 26) < 3
