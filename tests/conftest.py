@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import linecache
 import os
 import signal
 from collections.abc import Generator
@@ -119,8 +120,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Let the garbage collector walk no more over what stays to the end: thousands of tests and all modules.
 
-    Walks over the garbage of the tests are few: they took a twentieth of the time.
+    Walks over the garbage of the tests are few: they took a twentieth of the time. The lines of all modules, which the
+    search for examples has read, are forgotten: each example looked first whether one of these files had changed.
     """
+    linecache.clearcache()
     gc.collect()
     gc.freeze()
     gc.set_threshold(100_000, 50, 100)

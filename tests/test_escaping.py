@@ -13,7 +13,6 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import discreet as dp
 from discreet import escaping
 from discreet.cli.failure import words
 from discreet.cli.output import print_csv, print_table
@@ -21,9 +20,11 @@ from discreet.errors import QueryRefused
 from discreet.release.answer import Release
 from discreet.release.answer_file import without_formulas
 from discreet.release.documents import dump
+from tests import shared
+from tests.depth import examples
 from tests.nasty import ALL, BIDI, BREAKS, CONTROLS, FORBIDDEN, UNSEEN, WHOLE, texts
 
-MANY = texts(3000, 10)
+MANY = texts(examples(1000, 10_000), 10)
 
 
 def unsafe(text: str, allowed: str = "") -> set[str]:
@@ -92,7 +93,7 @@ def test_no_cell_of_a_csv_file_is_a_formula_and_each_is_found_again() -> None:
 def release(keys: list[str], name: str = "n") -> Release:
     """An answer that shows these keys."""
     data = pa.table({"k": keys})
-    session = dp.protect(data, privacy_unit="row", keys={"k": keys}, budget=100)
+    session = shared.protect(data, privacy_unit="row", keys={"k": keys}, budget=100)
     alias = name.replace('"', '""')
     return session.sql(f'SELECT k, COUNT(*) AS "{alias}" FROM data GROUP BY k', 1)
 

@@ -29,7 +29,7 @@ ROOMS = {
     "local": "messages remote",
     "noise": "lanes staircase",
     "planning": "",
-    "plots": "catalogue examples height_curve laplace library means page precision release_rows render theme",
+    "plots": "catalogue examples height_curve laplace means page precision release_rows render theme",
     "policy": "check declarations problems values",
     "release": "account answer_file bill plan",
     "session": "base budget opening previewing queries vouching",

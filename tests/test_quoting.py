@@ -9,14 +9,14 @@ from sqlglot import exp
 
 from discreet.quoting import quote, quote_for_clickhouse, quote_for_spark
 
+OPENED = duckdb.connect()
 ODD = ["a", "SELECT", 'a "b"', "a`b", "``", '""', "a\\\\b", "é ü", "'", "a.b; --"]
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_quoted_name_is_read_unchanged(name: str) -> None:
-    with duckdb.connect() as opened:
-        opened.execute(f"SELECT 1 AS {quote(name)}")
-        assert [column[0] for column in opened.description or ()] == [name]
+    found = OPENED.execute(f"SELECT 1 AS {quote(name)}")
+    assert [column[0] for column in found.description or ()] == [name]
     for dialect, quoted in (
         ("duckdb", quote(name)), ("postgres", quote(name)), ("spark", quote_for_spark(name)),
         ("clickhouse", quote_for_clickhouse(name)),

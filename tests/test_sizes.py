@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -13,11 +14,32 @@ FILES, LINES, CODE = 16, 400, 50
 """Modules of a folder, its `__init__` among them; lines of a file; lines of a function without its docstring."""
 
 
+STRING = re.compile(r'("""|\'\'\')(?:\\.|.)*?\1', re.DOTALL)
+HEAD = re.compile(r"( *)(?:async def|def|class|@)")
+
+
+def may_be_long(source: str) -> bool:
+    """Whether some function may have so many lines: as if each went on to the next head that is no deeper."""
+    if source.count("\n") <= CODE:
+        return False
+    lines = STRING.sub(lambda hit: "\n" * hit[0].count("\n"), source).split("\n")
+    heads = [(at, len(hit[1])) for at, line in enumerate(lines) if (hit := HEAD.match(line))]
+    ends = [
+        next((at for at, indent in heads[place + 1 :] if indent <= own), len(lines))
+        for place, (_, own) in enumerate(heads)
+    ]
+    return any(
+        end - at > CODE
+        for (at, _), end in zip(heads, ends, strict=True)
+        if not lines[at].lstrip().startswith(("class", "@"))
+    )
+
+
 def long_functions(source: str) -> dict[str, int]:
     """The functions of more than CODE lines, without signature and docstring."""
     found: dict[str, int] = {}
-    if source.count("\n") <= CODE:
-        return found
+    if not may_be_long(source):
+        return found  # to read its tree takes longer
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             documented = ast.get_docstring(node) is not None and len(node.body) > 1

@@ -13,6 +13,7 @@ from mpmath import mp, mpf
 
 from discreet.accounting import ZCDP, Loss, advanced, amplified, before_sampling, group, parallel, sequential
 from discreet.errors import InvalidParameter
+from tests.depth import examples
 
 epsilons = st.fractions(Fraction(1, 10**6), 50)
 rates = st.fractions(Fraction(1, 10**6), 1)
@@ -127,7 +128,7 @@ def _normal(x: float) -> float:
     return math.erfc(-x / math.sqrt(2)) / 2
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(st.fractions(Fraction(1, 10**6), 20), st.fractions(Fraction(1, 10**12), Fraction(1, 2)))
 def test_zcdp_conversion_is_a_bound_and_beats_the_simple_one(rho: Fraction, delta: Fraction) -> None:
     found = float(ZCDP(rho).loss(delta).epsilon)

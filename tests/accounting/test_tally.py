@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from discreet.accounting.loss import UNIT, Loss
 from discreet.accounting.tally import OWN, RULES, Rule, Tally, admits, price, rule_of
 from discreet.errors import InvalidParameter
+from tests.depth import examples
 
 DELTA = Fraction(1, 10**6)
 LOSSES = st.lists(st.integers(1, 200).map(lambda n: Loss(Fraction(n, 100))), min_size=1, max_size=12)
@@ -23,7 +24,7 @@ def tally_of(losses: list[Loss]) -> Tally:
     return tally
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(20, 80))
 @given(LOSSES, st.sampled_from(RULES))
 def test_no_rule_charges_more_than_the_sum_and_a_past_never_gets_cheaper(
     losses: list[Loss], rule: Rule
@@ -36,7 +37,7 @@ def test_no_rule_charges_more_than_the_sum_and_a_past_never_gets_cheaper(
     assert price("pure", tally_of(losses), DELTA) == Loss(total)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(20, 80))
 @given(LOSSES, st.sampled_from(RULES))
 def test_a_limit_admits_exactly_the_past_within_it(losses: list[Loss], rule: Rule) -> None:
     tally = tally_of(losses)

@@ -48,8 +48,21 @@ def test_what_a_killed_process_left_is_removed_by_the_next(
     assert [one.name for one in tmp_path.iterdir()] == ["discreet-of-somebody-else"]
 
 
+def left_by_a_fork(folder: Path) -> list[str]:
+    """The same without a start of Python: the folder alone, by a process that is killed."""
+    child = os.fork()
+    if child == 0:
+        Folder("discreet-", folder)
+        os.kill(os.getpid(), signal.SIGKILL)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+    return sorted(one.name for one in folder.iterdir() if one.name.startswith("discreet-"))
+
+
 def test_without_sweeping_it_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted fault."""
+    """The planted fault; without it the same passes."""
+    monkeypatch.setattr(f"{__name__}.left_behind", left_by_a_fork)
+    (tmp_path / "swept").mkdir()
+    test_what_a_killed_process_left_is_removed_by_the_next(tmp_path / "swept", monkeypatch)
     monkeypatch.setattr(folders, "sweep", lambda *_: None)
     with pytest.raises(AssertionError):
         test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, monkeypatch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from functools import cache
 from pathlib import Path
 
 import duckdb
@@ -124,6 +125,7 @@ def test_no_function_came_or_went_since_they_were_judged() -> None:
 JUDGED = "28f767f537046ced14eda3cb2bc42c1aba9ce2d24a9030d4c8e9f15182e8e545"
 
 
+@cache
 def _functions(condition: str) -> set[str]:
     rows = duckdb.connect().execute(
         f"SELECT DISTINCT function_name FROM duckdb_functions() WHERE {condition}"

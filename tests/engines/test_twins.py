@@ -26,14 +26,17 @@ WORDS = "are called (ID|id) but for case"
 
 
 def see_refused(source: Any) -> None:
-    """See that neither of the twins can be declared or asked for, and that the others can."""
+    """See that neither of the twins can be declared or asked for, and that the others can; it is opened once."""
+    engine = open_source(source)
+    (table,) = engine.schema()
     for unit in ("id", "ID"):
         with pytest.raises(PolicyError, match=WORDS):
-            dp.protect(source, privacy_unit=unit, max_rows=1, budget=1, ledger=":memory:")
+            units.session(engine, {table: {"privacy_unit": unit, "max_rows": 1}})
+    known: dict[str, Any] = {"privacy_unit": "x", "max_rows": 1}
     with pytest.raises(PolicyError, match=WORDS):
-        dp.protect(source, privacy_unit="x", max_rows=1, bounds={"id": (0, 1)}, budget=1, ledger=":memory:")
-    with dp.protect(source, privacy_unit="x", max_rows=1, budget=1, ledger=":memory:") as session:
-        (table,) = inside.catalog_of(session).private
+        units.session(engine, {table: {**known, "columns": {"id": {"bounds": (0, 1)}}}})
+    with units.session(engine, {table: known}) as session:
+        assert [*inside.catalog_of(session).private] == [table]
         with pytest.raises(QueryRefused, match="no column ID"):
             session.sql(f"SELECT COUNT(ID) FROM {table}", epsilon=1)
         assert session.budget.spent == 0
@@ -43,6 +46,8 @@ def see_refused(source: Any) -> None:
 def test_a_frame_with_twins() -> None:
     see_refused(TWINS)
     see_refused(TWINS.to_pandas())
+    with pytest.raises(PolicyError, match=WORDS):
+        dp.protect(TWINS, privacy_unit="id", max_rows=1, budget=1, ledger=":memory:")
     with pytest.raises(SourceError, match="two columns of one name"):
         open_source(pd.DataFrame([[1, 2]], columns=["a", "a"]))
 

@@ -14,6 +14,7 @@ from discreet.graphs.question import PRODUCTS, QUESTIONS, TRIANGLES, Question, S
 from discreet.mechanisms import SmoothLaplace
 from discreet.release.draw import Draw, Use
 from discreet.release.gate import event_of
+from tests.depth import deep
 from tests.graphs.invented import known
 from tests.graphs.test_question import states
 
@@ -84,9 +85,12 @@ def test_a_width_that_stands_still_is_found(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.parametrize(
-    ("asked", "name"), [("triangles", "ladder"), ("triangles", "global"), ("2-stars", "ladder"), ("2-stars", "smooth"),
-                        ("triangles", "smooth-laplace"), ("clustering", "smooth-laplace"),
-                        ("clustering", "ladder"), ("components", "global"), ("assortativity", "ladder")],
+    ("asked", "name"), [("triangles", "ladder"), ("triangles", "global"), ("2-stars", "smooth"),
+                        ("clustering", "smooth-laplace"), ("assortativity", "ladder"),
+                        # The same methods of the same statistics, otherwise combined.
+                        pytest.param("2-stars", "ladder", marks=deep), pytest.param("components", "global", marks=deep),
+                        pytest.param("triangles", "smooth-laplace", marks=deep),
+                        pytest.param("clustering", "ladder", marks=deep)],
 )  # fmt: skip
 def test_intervals_cover(asked: str, name: str) -> None:
     """Of 60 at 80 %, at least 26: fewer has a chance below 1e-9. An interval of a third of its width is found."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
@@ -27,9 +28,16 @@ def pairs(size: int) -> list[tuple[Graph, Graph]]:
 
 def states(statistic: Statistic, size: int) -> set[tuple[Climbed, Climbed]]:
     """The value and the width of each pair of neighbours."""
+    return _states(statistic.value, WIDTHS[statistic.width], size)
 
+
+@cache
+def _states(
+    value: Callable[[Graph], int], width: Callable[[Graph], int], size: int
+) -> set[tuple[Climbed, Climbed]]:
+    @cache
     def of(graph: Graph) -> Climbed:
-        return Climbed(statistic.value(graph), WIDTHS[statistic.width](graph))
+        return Climbed(value(graph), width(graph))
 
     return {(of(one), of(other)) for one, other in pairs(size)}
 

@@ -85,7 +85,7 @@ class Chances:
             except ForkError as fork:
                 rest = mass
                 for value, p in fork.law:
-                    part = math.floor(mass * p)
+                    part = mass * p.numerator // p.denominator
                     rest -= part
                     if part:
                         stack.append(([*script, value], part))

@@ -13,7 +13,7 @@ import sys
 
 import pytest
 
-from tests.depth import in_turn
+from tests.depth import few, in_turn
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
 
@@ -75,8 +75,8 @@ def script(draw: str, at: int, before: bool, fault: str = "") -> str:
     return fault + FORK.replace("DRAW", draw).replace("AT", str(at)).replace("BEFORE", str(before))
 
 
-# A deep run interrupts each draw at both places.
-@pytest.mark.parametrize(("draw", "before"), in_turn([*DRAWS], [True, False]))
+# A deep run interrupts four kinds of draws, each at both places.
+@pytest.mark.parametrize(("draw", "before"), few(in_turn([*DRAWS], [True, False]), 2))
 def test_a_child_that_goes_on_with_an_interrupted_draw_repeats_nothing(
     draw: str, before: bool, tmp_path: os.PathLike[str]
 ) -> None:

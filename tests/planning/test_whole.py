@@ -17,6 +17,7 @@ from discreet.errors import InvalidParameter
 from discreet.planning import LaplaceError, VectorError, WholeError
 from tests.cli.conftest import Run
 from tests.cli.conftest import run as run
+from tests.depth import examples
 
 EPSILONS = st.fractions(Fraction(1, 200), 8, max_denominator=400)
 LEVELS = st.fractions(Fraction(1, 2), Fraction(9999, 10_000), max_denominator=10_000)
@@ -34,7 +35,7 @@ def holds(epsilon: float, radius: float, confidence: float) -> bool:
     return tail(epsilon, radius) <= (1 - confidence) * (1 + 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, 120), deadline=None)
 @given(EPSILONS, LEVELS)
 def test_a_radius_holds_and_is_the_least(epsilon: Fraction, confidence: Fraction) -> None:
     radius = WholeError.of(1, epsilon).radius(confidence)
@@ -51,7 +52,7 @@ def test_the_fault_is_caught_that_a_density_is_asked() -> None:
     assert not tail(1 / plan.scale_for_tail(2.9, 0.05), 2.9) <= 0.05 * (1 + 1e-9)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, 120), deadline=None)
 @given(st.floats(0.3, 60), st.floats(1e-6, 0.6), st.integers(1, 5))
 def test_what_a_demand_needs_meets_it_under_both_laws(t: float, beta: float, sensitivity: int) -> None:
     verdict = plan.demands(tail=(t, beta), sensitivity=sensitivity)
@@ -62,7 +63,7 @@ def test_what_a_demand_needs_meets_it_under_both_laws(t: float, beta: float, sen
     assert verdict.epsilon == max(verdict.whole, verdict.density)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, 120), deadline=None)
 @given(st.floats(0.05, 1), st.floats(1e-6, 0.3))
 def test_what_a_ceiling_is_said_to_reach_is_reached(ceiling: float, beta: float) -> None:
     verdict = plan.demands(tail=(0.5, beta), ceiling=ceiling)

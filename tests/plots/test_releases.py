@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
+from tests.depth import DEEP
 from tests.plots.test_figures import _rows
 
 import discreet as dp
@@ -133,7 +135,7 @@ def test_a_session_s_answer_draws_itself(tmp_path: Path) -> None:
     days = [dt.date(2025, 1, 1) + dt.timedelta(day) for day in range(14)]
     table = pa.table({"day": [days[at] for at in rng.integers(0, 14, 900)], "age": rng.integers(0, 90, 900),
                       "sex": rng.choice(["f", "m"], 900)})  # fmt: skip
-    with dp.protect(table, privacy_unit="row", bounds={"age": (0, 90)}, keys={"sex": ["f", "m"], "day": days},
+    with shared.protect(table, privacy_unit="row", bounds={"age": (0, 90)}, keys={"sex": ["f", "m"], "day": days},
                     budget=100) as session:  # fmt: skip
         by_day = session.sql("SELECT day, COUNT(*) AS n FROM data GROUP BY day", 1)
         assert "area" in _kinds(by_day.plot())
@@ -147,13 +149,13 @@ def test_a_session_s_answer_draws_itself(tmp_path: Path) -> None:
         assert shown == dict(zip(*[both.to_dict()[name] for name in ("sex", "n")], strict=True))
         from discreet.plots import save
 
-        for at, answer in enumerate((by_day, both, whole)):
+        for at, answer in enumerate((by_day, both, whole) if DEEP else (both,)):
             assert save(answer.plot(size="column"), tmp_path / f"{at}.svg").stat().st_size > 1000
 
 
 def test_groups_that_were_left_out_are_said_to_be() -> None:
     cities = pa.table({"who": range(600), "city": ["Alder"] * 400 + ["Birch"] * 190 + ["Cedar"] * 10})
-    with dp.protect(
+    with shared.protect(
         cities, privacy_unit="who", max_rows=1, budget=dp.Budget(epsilon=1, delta=1e-6)
     ) as session:
         found = session.sql("SELECT city, COUNT(*) AS n FROM data GROUP BY city", 1, delta=1e-6)

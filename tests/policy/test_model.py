@@ -17,8 +17,8 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests import shared
 
-import discreet as dp
 from discreet.errors import BudgetExceeded, PolicyError
 from discreet.policy import Budget, ColumnPolicy, KeyReference, Policy
 
@@ -408,6 +408,9 @@ def test_a_policy_that_does_not_fit(columns: dict[str, Any], key: str, words: li
         assert word in str(error)
 
 
+TWO = pa.table({"x": [1, 2]})
+
+
 def test_the_accountant_of_a_budget(tmp_path: Path) -> None:
     budget = Budget(epsilon=1, delta=1e-6, accountant="zcdp")
     policy = Policy.for_table("t", privacy_unit="row", budget=budget)
@@ -423,7 +426,7 @@ def test_the_accountant_of_a_budget(tmp_path: Path) -> None:
             Budget(epsilon=1, **bad)
 
     def asked(budget: Budget) -> int:
-        with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", budget=budget) as session:
+        with shared.protect(TWO, privacy_unit="row", budget=budget) as session:
             for at in range(200):
                 sql = f"SELECT COUNT(*) AS n FROM data WHERE {at} = {at}"
                 seen = session.preview(sql, epsilon=0.1)
@@ -445,7 +448,7 @@ def test_a_preview_says_what_the_budget_would_shrink_by() -> None:
     said = {}
     for name in ("pure", "zcdp"):
         budget = Budget(epsilon=1, delta=0.05, accountant=name)
-        with dp.protect(pa.table({"x": [1, 2]}), privacy_unit="row", budget=budget) as session:
+        with shared.protect(TWO, privacy_unit="row", budget=budget) as session:
             for at in range(9):
                 session.sql(f"SELECT COUNT(*) AS n FROM data WHERE {at} = {at}", epsilon=0.1)
             asked = [session.preview("SELECT COUNT(*) AS n FROM data", epsilon=e) for e in (0.1, 0.5)]

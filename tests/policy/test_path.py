@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.errors import PolicyError, QueryRefused
@@ -131,7 +132,7 @@ def test_keyword_arguments_say_the_same() -> None:
         "through": {"order": "orders.id"},
         "max_rows": 9,
     }
-    session = dp.protect(DATA, budget=10**6, bounds={"price": (0, 10)}, **given)  # type: ignore[arg-type]
+    session = shared.protect(DATA, budget=10**6, bounds={"price": (0, 10)}, **given)
     found = session.sql("SELECT COUNT(*) AS n, SUM(price) AS s FROM lines", epsilon=1000).to_pandas()
     assert round(found["n"][0]) == 4
     assert abs(found["s"][0] - 26) < 3
@@ -156,7 +157,7 @@ def test_a_file_of_its_own_for_each_table(tmp_path: Path) -> None:
 
 
 def test_tables_and_explain_say_the_way() -> None:
-    session = dp.protect(DATA, policy=policy())
+    session = shared.protect(DATA, policy=policy())
     shown = session.sql("SHOW TABLES").to_pandas().set_index("name")
     assert shown["privacy_unit"]["lines"] == "orders.customer through order = orders.id"
     columns = session.sql("DESCRIBE lines").to_pandas().set_index("column_name")
@@ -182,7 +183,7 @@ def test_tables_and_explain_say_the_way() -> None:
     ],
 )
 def test_what_no_answer_may_show_is_refused_with_the_reason(sql: str, words: str) -> None:
-    session = dp.protect(DATA, policy=policy())
+    session = shared.protect(DATA, policy=policy())
     with pytest.raises(QueryRefused) as caught:
         session.sql(sql, epsilon=1)
     assert words in str(caught.value)
@@ -190,6 +191,6 @@ def test_what_no_answer_may_show_is_refused_with_the_reason(sql: str, words: str
 
 
 def test_invented_tables_have_keys_that_meet() -> None:
-    session = dp.protect(DATA, policy=policy()).mock(rows=400)
+    session = shared.protect(DATA, policy=policy()).mock(rows=400)
     sql = "SELECT COUNT(*) AS n FROM lines JOIN orders ON lines.order = orders.id"
     assert session.sql(sql, epsilon=1000).to_pandas()["n"][0] > 200

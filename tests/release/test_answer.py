@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 
-import discreet as dp
 from discreet.errors import InvalidParameter, NotInAnswer
 from discreet.release import shown
 from discreet.release.answer import Release
@@ -17,7 +17,7 @@ from discreet.release.answer import Release
 @pytest.fixture(scope="module")
 def release() -> Release:
     table = pa.table({"county": ["Kent", "Essex", "Kent"]})
-    with dp.protect(table, privacy_unit="row", keys={"county": ["Essex", "Kent"]}, budget=1) as session:
+    with shared.protect(table, privacy_unit="row", keys={"county": ["Essex", "Kent"]}, budget=1) as session:
         return session.sql("SELECT county, COUNT(*) AS n FROM data GROUP BY county ORDER BY county", 1)
 
 

@@ -6,16 +6,16 @@ import json
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from tests import shared
 from tests.sql.plan.test_cut_off import GIVEN, MEAN, TABLE
 from typer.testing import CliRunner
 
-import discreet as dp
 from discreet.cli.app import app
 from discreet.release.answer import Release
 
 
 def test_every_form_of_an_answer_tells_it(tmp_path: Path) -> None:
-    session = dp.protect(TABLE, **GIVEN)
+    session = shared.protect(TABLE, **GIVEN)
     answer = session.sql(MEAN, epsilon=40, diagnose="0.5")
     rows, values = answer.cut_off
     assert (rows.subject, rows.by, rows.counted) == ("rows", "max_rows = 3", 12)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.accounting.event_text import read
@@ -44,7 +45,9 @@ ROWS = pa.table(
 def protect(**more: Any) -> dp.Session:
     bounds = {"age": (0, 299), "code": (0, 299)}
     budget = dp.Budget(epsilon=100, delta="1e-3")
-    return dp.protect({"visits": ROWS}, privacy_unit="id", max_rows=1, bounds=bounds, budget=budget, **more)
+    return shared.protect(
+        {"visits": ROWS}, privacy_unit="id", max_rows=1, bounds=bounds, budget=budget, **more
+    )
 
 
 # The order.

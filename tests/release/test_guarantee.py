@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
+from tests import shared
 
 import discreet as dp
 from discreet.accounting.events import Released
@@ -29,12 +29,9 @@ COUNT = "SELECT COUNT(*) AS n FROM visits"
 
 
 def opened(folder: Path, unit: str = "id", **more: Any) -> dp.Session:
-    if not (folder / "visits.parquet").exists():
-        pq.write_table(ROWS, folder / "visits.parquet")
     caps = {} if unit == "row" else {"max_rows": more.pop("max_rows", 3)}
-    return dp.protect(
-        folder / "visits.parquet", privacy_unit=unit, budget=more.pop("budget", 100), **caps, **more
-    )
+    given = {"budget": 100, "ledger": folder / "ledger.db", **caps, **more}
+    return shared.protect({"visits": ROWS}, privacy_unit=unit, **given)
 
 
 def ask(session: dp.Session, times: int = 1) -> None:
@@ -251,7 +248,9 @@ def test_what_another_session_changed_is_seen_although_the_last_charge_was_known
     """A session remembers the charge before its own; one of another guarantee in between is seen in the transaction."""
     data, ledger = pa.table({"age": [31, 47, 62]}), tmp_path / "l.db"
     added, replaced = (
-        dp.protect(data, privacy_unit="row", budget=9, ledger=ledger, neighbours=n, bounds={"age": (0, 99)})
+        shared.protect(
+            data, privacy_unit="row", budget=9, ledger=ledger, neighbours=n, bounds={"age": (0, 99)}
+        )
         for n in ("add_remove", "replace_one")
     )
     ask = "SELECT COUNT(*) AS n FROM data WHERE age < {}"
@@ -282,7 +281,7 @@ MORE = {
 
 def over(path: Path, **tests: Any) -> dp.Session:
     tables: Any = {**TWO, "tests": {**STEP, **tests}}
-    return dp.protect(
+    return shared.protect(
         MORE, policy=Policy(budget=dp.Budget(epsilon=100), tables=tables), ledger=path / "two.db"
     )
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import shared
 from tests.consenting import PEOPLE, SHARES, VISITS, declared
 
 import discreet as dp
@@ -16,6 +17,7 @@ from discreet.ledger import Account, Loss, open_ledger
 from discreet.release.guarantee import Guarantee
 from discreet.session.budget import DATA_SET
 
+TWICE = PEOPLE.append_column("told", PEOPLE["consent"])
 PLAIN = {name: table.model_copy(update={"personal": None}) for name, table in declared().tables.items()}
 
 
@@ -23,7 +25,6 @@ def opened(folder: Path, shares: Any = SHARES, column: str = "consent", plain: b
     policy = declared(shares=shares)
     if plain:
         policy = policy.model_copy(update={"tables": PLAIN})
-    renamed = PEOPLE.append_column("told", PEOPLE["consent"])
     if column != "consent":
         personal = policy.tables["people"].personal
         assert personal is not None
@@ -31,7 +32,9 @@ def opened(folder: Path, shares: Any = SHARES, column: str = "consent", plain: b
             update={"personal": personal.model_copy(update={"column": column})}
         )
         policy = policy.model_copy(update={"tables": {**policy.tables, "people": people}})
-    return dp.protect({"people": renamed, "visits": VISITS}, policy=policy, ledger=str(folder / "ledger.db"))
+    return shared.protect(
+        {"people": TWICE, "visits": VISITS}, policy=policy, ledger=str(folder / "ledger.db")
+    )
 
 
 def ask(session: dp.Session, number: int = 0) -> None:

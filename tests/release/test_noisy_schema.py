@@ -34,10 +34,14 @@ TEXT = re.compile(r"(^|[^A-Za-z0-9_])[ak]\d+\b|__release|__cell|__lo\b|__hi\b")
 BEFORE_A_NUMBER = re.compile(r"(^|[^A-Za-z0-9_])[ak]$")
 """What stands before a number that is put into a text, where the two are a name."""
 PATTERN = re.compile(r"[ak](\\d|\[0-9)")
+TOUCHED = re.compile(r"(?<![A-Za-z0-9_])[ak][\"'{\d]|[ak](\\+d|\[0-9)|__release|__cell|__lo\b|__hi\b")
+"""A source without any of these spells and reads no name; to read its tree takes longer."""
 
 
 def spelled(source: str) -> Iterator[str]:
     """Each place where a source spells or reads such a name, in text of its own; docstrings may."""
+    if not TOUCHED.search(source):
+        return
     tree = ast.parse(source)
     prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     for node in ast.walk(tree):

@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import comb
 
 import pytest
-from tests.depth import few
+from tests.depth import DEEP
 
 from discreet.errors import InvalidParameter
 from discreet.sensitivity import SampleSize, plan
@@ -31,8 +31,8 @@ def test_the_numbers_of_the_checklist(gamma: float, exact: int, published: int) 
             plan(gamma, m=m - 1, bound=bound)  # type: ignore[arg-type]
 
 
-# A deep run asks two sizes between them.
-@pytest.mark.parametrize("m", few([113, 150, 400, 1305], 2))
+# A deep run asks two sizes more.
+@pytest.mark.parametrize("m", [113, 400, *[150, 1305] * DEEP])
 def test_the_order_statistic_covers_by_the_exact_tail_and_the_next_lower_does_not(m: int) -> None:
     found = plan(0.05, m=m)
     assert _holds(found)

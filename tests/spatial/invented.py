@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
@@ -11,10 +12,12 @@ import pyarrow as pa
 import discreet as dp
 from discreet.spatial import Grid
 from discreet.spatial.heat_map import Layout
+from tests import shared
 
 AREA = (4.3, 51.5, 6.0, 52.7)
 
 
+@cache
 def sightings(rows: int = 30_000, seed: int = 1) -> pa.Table:
     rng = np.random.default_rng(seed)
     third = rows // 3
@@ -28,7 +31,7 @@ def sightings(rows: int = 30_000, seed: int = 1) -> pa.Table:
 def session(table: pa.Table, max_rows: int = 20, budget: int = 10**6) -> dp.Session:
     """Over a table whose units have fewer rows than count, so that the truth is that of plain numpy."""
     bounds = {"lat": (50, 54), "lng": (3, 8)}
-    return dp.protect(table, privacy_unit="observer", max_rows=max_rows, budget=budget, bounds=bounds)
+    return shared.protect(table, privacy_unit="observer", max_rows=max_rows, budget=budget, bounds=bounds)
 
 
 def truth(table: pa.Table, grid: Layout, where: float = -math.inf) -> Counter[tuple[int, int]]:

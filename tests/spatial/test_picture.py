@@ -14,6 +14,7 @@ from discreet.plots import save
 from discreet.plots.library import unchecked
 from discreet.spatial.cell import Cell
 from discreet.spatial.picture import picture_of_cells
+from tests.depth import DEEP
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -72,7 +73,7 @@ def test_a_page_fits_a_phone_and_is_dark_where_that_is_wanted(tmp_path: Path) ->
             "(m => m.getBoundingClientRect().width / m.viewBox.baseVal.width)(document.querySelector('svg.marks'))"
         )
         for name, width, scheme in (
-            ("map", 360, "dark"), ("map", 768, "light"), ("map", 1280, "dark"), ("one", 360, "light"),
+            ("map", 360, "dark"), ("map", 1280, "light"), ("one", 360, "light"), *[("map", 768, "dark")] * DEEP,
         ):  # fmt: skip
             page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=scheme)

@@ -10,10 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.spatial import Grid, adaptive_map, heat_map
 from discreet.spatial.projection import Projection
+from tests import shared
 
 pytest.importorskip("pyproj")
 
@@ -53,6 +53,9 @@ def test_a_size_in_metres_is_one_in_feet_too() -> None:
     assert math.dist(ring[1], ring[2]) * 111_195 == pytest.approx(3000, rel=0.01)
 
 
+ONE = pa.table({"x": [1.0], "y": [2.0]})
+
+
 @pytest.mark.parametrize(
     ("crs", "area", "said"),
     [
@@ -69,9 +72,8 @@ def test_a_size_in_metres_is_one_in_feet_too() -> None:
 def test_a_system_that_does_not_fit_is_refused_before_the_charge(
     crs: str, area: tuple[float, float, float, float], said: str
 ) -> None:
-    table = pa.table({"x": [1.0], "y": [2.0]})
-    session = dp.protect(
-        table, privacy_unit="row", budget=1, bounds={"x": (0, 2 * area[2]), "y": (0, 2 * area[3])}
+    session = shared.protect(
+        ONE, privacy_unit="row", budget=1, bounds={"x": (0, 2 * area[2]), "y": (0, 2 * area[3])}
     )
     for ask in (heat_map, adaptive_map):
         with pytest.raises(InvalidParameter, match=said):
@@ -95,7 +97,7 @@ def test_areas_where_a_system_is_used_are_taken(crs: str, area: tuple[float, flo
 
 def test_points_beyond_the_area_are_in_no_cell() -> None:
     table = pa.table({"x": [150_000.0, 99_999.9, 200_000.0, 9e9, None], "y": [450_000.0] * 5})
-    session = dp.protect(
+    session = shared.protect(
         table, privacy_unit="row", budget=400, bounds={"x": (0, 300_000), "y": (300_000, 600_000)}
     )
     area = (100_000, 400_000, 200_000, 500_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -29,14 +30,45 @@ def altair() -> Any:
     return found
 
 
+class _Unchecked:
+    """Who draws unchecked now: altair has one switch for all threads, so the first turns it off and the last on again.
+
+    Each restoring for itself would leave it off for good where a second thread began before the first was done.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.inside = 0
+        self.before = True
+
+    def __enter__(self) -> None:
+        from altair.utils import schemapi
+
+        with self.lock:
+            if not self.inside:
+                self.before = schemapi.DEBUG_MODE
+            self.inside += 1
+            schemapi.DEBUG_MODE = False
+
+    def __exit__(self, *_: object) -> None:
+        from altair.utils import schemapi
+
+        with self.lock:
+            self.inside -= 1
+            if not self.inside:
+                schemapi.DEBUG_MODE = self.before
+
+
+_UNCHECKED = _Unchecked()
+
+
 @contextmanager
 def unchecked() -> Iterator[None]:
     """Within it no part of a picture is held against the grammar, each number of the data among them.
 
-    Pictures are drawn by code that tests hold against it; for a map of 5,000 cells that takes seconds.
+    Pictures are drawn by code that tests hold against it; for a map of 5,000 cells that takes seconds. It holds for
+    all threads, until the last of those that are within it has left.
     """
     altair()
-    from altair.utils import schemapi
-
-    with schemapi.debug_mode(False):
+    with _UNCHECKED:
         yield

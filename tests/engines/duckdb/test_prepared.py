@@ -8,6 +8,7 @@ import threading
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from tests.depth import in_turn
 
 from discreet.engines.duckdb import DuckDBEngine, prepared, shape, side_tables, small
 from discreet.errors import EngineError
@@ -221,8 +222,8 @@ TYPES = {
 """By column, the spelling of a literal, and some literals."""
 
 
-@pytest.mark.parametrize("column", TYPES)
-@pytest.mark.parametrize("operator", ["<", "=", ">="])
+# A deep run asks each type with each.
+@pytest.mark.parametrize(("column", "operator"), in_turn([*TYPES], ["<", "=", ">="]))
 def test_literals_of_each_type_mean_in_a_plan_the_same_as_in_the_text(column: str, operator: str) -> None:
     days = [dt.date(1970, 1, 1) + dt.timedelta(days=at) for at in range(60)]
     engine = DuckDBEngine.open(

@@ -24,6 +24,7 @@ from discreet.learning import (
     LinearRegression,
     LogisticRegression,
 )
+from tests.depth import few
 
 NO_VALUE = "no value of private rows is an error: NaN and infinities have a place in the bounds"
 NOISE = "two fits differ by their noise, and few rows are noise"
@@ -67,7 +68,8 @@ MODELS: list[Any] = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("model", MODELS, ids=lambda one: type(one).__name__)
+# A regressor, a classifier and a transformer, which share a base; a deep run checks all.
+@pytest.mark.parametrize("model", few(MODELS, 3), ids=lambda one: type(one).__name__)
 def test_the_checks_of_scikit_learn(model: Any) -> None:
     found = check_estimator(model, expected_failed_checks=EXEMPT, on_skip=None, on_fail=None)
     failed = {one["check_name"]: str(one["exception"]) for one in found if one["status"] == "failed"}

@@ -24,7 +24,7 @@ from discreet.learning import (
     fit_table,
 )
 from discreet.learning.models.tables import literal, moved_sql
-from tests import servers
+from tests import servers, shared
 
 RNG = np.random.default_rng(3)
 ROWS = 12_000
@@ -44,7 +44,7 @@ def session(**more: Any) -> dp.Session:
             "rich": np.where(PAY > 55, "yes", "no"),
         }
     )
-    return dp.protect(
+    return shared.protect(
         table,
         privacy_unit="id",
         max_rows=2,
@@ -115,7 +115,7 @@ def test_postgresql_and_clickhouse_add_up_the_same() -> None:
 
 def test_a_budget_for_the_moments_alone_leaves_no_ends() -> None:
     table, policy = people_of(1500)
-    with dp.protect(table, **{**policy, "budget": 450}) as here:
+    with shared.protect(table, **{**policy, "budget": 450}) as here:
         made = fitted_on(here, "data")
         assert here.budget.spent == 400
         assert not np.isfinite(made.intervals()).any()
@@ -126,7 +126,7 @@ def test_leftovers_of_people_with_several_rows_count_for_as_many() -> None:
     table, policy = people_of(1500)
     found = []
     for rows in (1, 2):
-        with dp.protect(
+        with shared.protect(
             table.set_column(0, "id", pa.array(np.arange(1500))),
             **{**policy, "max_rows": rows, "budget": 50_000},
         ) as one:
@@ -187,7 +187,7 @@ def test_columns_without_numbers_are_refused_by_their_types() -> None:
             "list": [[1], [2]], "raw": [b"a", b"b"], "x": [0.0, 1.0], "Whole": [0, 1], "true": [True, False],
         }
     )  # fmt: skip
-    with dp.protect(table, privacy_unit="row", bounds={"x": (0, 1), "Whole": (0, 1)}, budget=3) as people:
+    with shared.protect(table, privacy_unit="row", bounds={"x": (0, 1), "Whole": (0, 1)}, budget=3) as people:
         for name in ("name", "NAME", "told", "day", "list", "raw"):
             for features, target in (([name], "x"), (["x"], name)):
                 line = LinearRegression(1, bounds=[(0, 1)], target_bounds=(0, 1))
@@ -226,7 +226,7 @@ def test_names_and_labels_are_quoted() -> None:
 def test_classes_are_named_once() -> None:
     table = pa.table({"k": ["a", "b"], "x": [0.0, 1.0]})
     keys = {"k": ["a", "b"]}
-    with dp.protect(table, privacy_unit="row", bounds={"x": (0, 1)}, keys=keys, budget=1) as session:
+    with shared.protect(table, privacy_unit="row", bounds={"x": (0, 1)}, keys=keys, budget=1) as session:
         for classes in (("a", "a"), ("a",), ()):
             model = GaussianNB(bounds=[(0, 1)], classes=classes)
             with pytest.raises(InvalidParameter, match="classes"):

@@ -198,14 +198,15 @@ def test_each_person_has_coins_of_their_own() -> None:
     ],
 )
 def test_estimates_are_unbiased_and_have_the_error_they_say(mechanism: Any) -> None:
-    # 2,000 surveys of 500 people: the mean is within 7 deviations (false alarm 3e-12), the rms within 12 %.
+    # 1,000 surveys of 500 people: the mean is within 7 deviations (false alarm 3e-12), the rms within 15 %,
+    # which is 6.7 of its own.
     people = np.repeat(np.arange(4), [250, 150, 100, 0])
-    counts = np.array([mechanism.estimate(mechanism.release(people)).counts for _ in range(2000)])
+    counts = np.array([mechanism.estimate(mechanism.release(people)).counts for _ in range(1000)])
     truth = np.array([250, 150, 100, 0])
     sd = mechanism.estimate(mechanism.release(people)).sd
-    assert np.abs(counts.mean(axis=0) - truth).max() < 7 * sd.max() / math.sqrt(2000)
-    assert counts.std(axis=0) == pytest.approx(exact_sd(mechanism, truth, 500), rel=0.12)
-    assert (counts.std(axis=0) / 500 <= 1.12 * mechanism.rms(500)).all() or isinstance(
+    assert np.abs(counts.mean(axis=0) - truth).max() < 7 * sd.max() / math.sqrt(1000)
+    assert counts.std(axis=0) == pytest.approx(exact_sd(mechanism, truth, 500), rel=0.15)
+    assert (counts.std(axis=0) / 500 <= 1.15 * mechanism.rms(500)).all() or isinstance(
         mechanism, UnaryEncoding
     )
 
@@ -315,12 +316,12 @@ def test_a_sum_of_laplace_variables() -> None:
 
 
 def test_local_means() -> None:
-    # 1,000 surveys of 30 people at 90 %: binomial, false alarm 1e-11; a cover off by 6 % is caught.
+    # 600 surveys of 30 people at 90 %: binomial, false alarm 1e-11; a cover off by 8 % is caught.
     mechanism = LocalLaplace(2, -1, 3)
     values = np.linspace(-1, 3, 30)
-    means = [mechanism.estimate(mechanism.release(values)) for _ in range(1000)]
+    means = [mechanism.estimate(mechanism.release(values)) for _ in range(600)]
     inside = sum(low <= 1 <= high for low, high in (mean.interval(0.9) for mean in means))
-    assert stats.binomtest(inside, 1000, 0.9).pvalue > ALARM
+    assert stats.binomtest(inside, 600, 0.9).pvalue > ALARM
     assert np.std([mean.value for mean in means]) == pytest.approx(mechanism.rms(30), rel=0.2)
     assert mechanism.rms(30) == means[0].sd
     low, high = means[0].interval(0.9)

@@ -41,7 +41,7 @@ def law_by_every_tape(scale: Fraction) -> tuple[dict[int, Fraction], Fraction]:
     def run(source: Source) -> int:
         return int(draw(source, chosen, 1)[0])
 
-    return every_tape(run, 24)
+    return every_tape(run, 20)
 
 
 def test_neighbours_differ_by_at_most_epsilon_by_every_tape() -> None:

@@ -49,7 +49,8 @@ def test_the_exact_loss_of_all_three_is_within_epsilon(q: Fraction) -> None:
 # A deep run asks two quantiles as well.
 @pytest.mark.parametrize("quantiles", [THREE, [Fraction(1, 3), Fraction(2, 3)]][: 1 + DEEP])
 def test_the_exact_loss_of_several_is_within_epsilon(quantiles: list[Fraction]) -> None:
-    assert worst(QuantilesWithEnds(2, quantiles, MEASURE, ends=False), 3) <= 2 * (1 + 1e-9)
+    # A deep run asks data sets of three rows; the fault below is found with two.
+    assert worst(QuantilesWithEnds(2, quantiles, MEASURE, ends=False), 2 + DEEP) <= 2 * (1 + 1e-9)
 
 
 class Both(Parts):
@@ -96,7 +97,7 @@ def test_a_row_more_is_one_more_in_one_part_of_each_level(monkeypatch: pytest.Mo
 
     def moved() -> set[int]:
         found = set()
-        for _ in range(300):
+        for _ in range(examples(100, 300)):
             data = tuple(rng.integers(0, 9, LEAVES).tolist())
             more = tuple((np.array(data) + (np.arange(LEAVES) == rng.integers(LEAVES))).tolist())
             places = [(int(rng.integers(LEAVES)), int(rng.integers(PIECES))) for _ in range(3)]
@@ -116,7 +117,7 @@ def test_a_row_more_is_one_more_in_one_part_of_each_level(monkeypatch: pytest.Mo
 
 def test_a_level_that_costs_nothing_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(QuantilesWithEnds, "level", property(lambda self: self.epsilon))
-    assert worst(QuantilesWithEnds(2, THREE, MEASURE, ends=False), 3) > 2.05
+    assert worst(QuantilesWithEnds(2, THREE, MEASURE, ends=False), 2) > 2.05
 
 
 def test_a_row_lies_on_one_side_of_a_place() -> None:
@@ -150,7 +151,7 @@ def test_draws_with_intervals_have_equal_shares_of_epsilon(
 
 def test_ends_are_beside_the_number() -> None:
     rng = np.random.default_rng(5)
-    data = [tuple(rng.integers(0, 9, LEAVES).tolist()) for _ in range(examples(120, 500))]
+    data = [tuple(rng.integers(0, 9, LEAVES).tolist()) for _ in range(examples(40, 500))]
     for epsilon in (0.01, 1, 100):
         for q in (0, 0.1, 0.5, 0.9, 1):
             number, low, high = QuantilesWithEnds(epsilon, [q], MEASURE).release(counts(*data)).T
@@ -164,14 +165,14 @@ def test_ends_are_beside_the_number() -> None:
 def test_the_law_is_that_of_the_draws(
     monkeypatch: pytest.MonkeyPatch, reach: Any, quantiles: list[Fraction], ends: bool
 ) -> None:
-    # 50,000 draws; an epsilon that is off by a sixth is caught. Where leaves are soon far, they are drawn by the way
+    # 20,000 draws; an epsilon that is off by a sixth is caught. Where leaves are soon far, they are drawn by the way
     # that is hardly ever gone, with the same law.
     monkeypatch.setattr(quantile, "REACH", reach)
     data = (1, 2, 0, 3)
     drawn = Counter(
         map(
             tuple,
-            QuantilesWithEnds(3, quantiles, MEASURE, ends=ends).release(counts(*[data] * 50_000)).tolist(),
+            QuantilesWithEnds(3, quantiles, MEASURE, ends=ends).release(counts(*[data] * 20_000)).tolist(),
         )
     )
     for epsilon in (3, 2.5):

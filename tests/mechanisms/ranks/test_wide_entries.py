@@ -24,6 +24,7 @@ from discreet.mechanisms.ranks.quantile import ExponentialQuantile
 from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.mechanisms.ranks.rank_candidates import Parts, rows_before_place
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts
+from tests.depth import examples
 
 LEAVES = 8
 MEASURE = LeafMeasure(LEAVES, 2, (Multiples(3, 3, 0, 1, 5),))
@@ -121,7 +122,7 @@ def on_paper(
 
 def faulty() -> bool:
     """Whether one of some random draws from wide entries has another law than on paper."""
-    return any(differs(random.Random(seed)) for seed in range(120))
+    return any(differs(random.Random(seed)) for seed in range(examples(60, 400)))
 
 
 def differs(rng: random.Random) -> bool:
@@ -171,7 +172,7 @@ def test_the_place_of_a_split_has_the_law_of_single_leaves(monkeypatch: pytest.M
     for name in ("quantile", "rank_candidates"):
         monkeypatch.setattr(f"discreet.mechanisms.ranks.{name}.PIECES", 4)
     assert rows_before_place(np.array([3]), np.array([4]))[0] == 4
-    for seed in range(8):
+    for seed in range(1, 1 + examples(3, 20)):
         rng = random.Random(seed)
         data = tuple(rng.choice([0, 0, 1, 3]) for _ in range(LEAVES))
         mechanism = ExponentialQuantile(1, "1/2", MEASURE)

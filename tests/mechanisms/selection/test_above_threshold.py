@@ -22,8 +22,10 @@ from tests.mechanisms.chances import Chances, Found, ceiling, leak, stand_in
 from tests.noise.fit import ALARM
 
 
-def law(chances: Chances, mechanism: AboveThreshold, values: list[int]) -> Found[tuple[bool, ...]]:
-    return chances.every(lambda: tuple(mechanism.start(0).above_each(values).tolist()), 1e-7)
+def law(
+    chances: Chances, mechanism: AboveThreshold, values: list[int], least: float = 1e-7
+) -> Found[tuple[bool, ...]]:
+    return chances.every(lambda: tuple(mechanism.start(0).above_each(values).tolist()), least)
 
 
 # Sensitivity 1: every value moves by at most one.
@@ -40,7 +42,7 @@ def test_neighbours_differ_by_at_most_epsilon(
     resets = "resets" in parameters
     chances = stand_in(monkeypatch, 0.03 if resets else 1e-3)
     mechanism = AboveThreshold(6, **parameters)
-    laws = [law(chances, mechanism, values) for values in pair]
+    laws = [law(chances, mechanism, values, 1e-6 if resets else 1e-7) for values in pair]
     assert leak(*laws) <= 6
     assert resets or ceiling(*laws) <= 6.6  # the rarest outcomes have little more mass than what is undecided
 
@@ -254,13 +256,13 @@ def test_scales_add_up_to_epsilon() -> None:
 
 @pytest.mark.parametrize("parameters", [{}, {"c": 3}, {"c": 3, "resets": True}, {"granularity": 0.25}])
 def test_error_covers(parameters: dict[str, Any]) -> None:
-    # 1,000 runs of 20 questions well below and one well above: at 90 % at most 100 may fail; false alarm of 190
-    # failures is far below 1e-9. The bound is a union bound, and holds with room.
+    # 500 runs of 20 questions well below and one well above: at 90 % at most 50 may fail; false alarm of 95
+    # failures is below 1e-9. The bound is a union bound, and holds with room.
     mechanism = AboveThreshold(1, **parameters)
     margin = mechanism.error(21, 0.9)
     values = [100 - math.ceil(margin) - 1] * 20 + [100 + math.ceil(margin) + 1]
-    good = [mechanism.start(100).above_each(values).tolist() == [False] * 20 + [True] for _ in range(1000)]
-    assert sum(good) > 810
+    good = [mechanism.start(100).above_each(values).tolist() == [False] * 20 + [True] for _ in range(500)]
+    assert sum(good) > 405
     assert mechanism.error(1000) > mechanism.error(10)
     assert isinstance(margin, float)
 

@@ -9,6 +9,7 @@ import pytest
 
 from discreet.errors import InvalidParameter
 from discreet.noise.large.cauchy import draw, rounded_cauchy
+from tests.depth import DEEP
 from tests.noise.tape import agrees, every_tape
 
 
@@ -21,7 +22,8 @@ def law(scale: Fraction, k: int) -> Fraction:
         return Fraction(int(mpmath.floor((ends[1] - ends[0]) / mpmath.pi * mpmath.mpf(2) ** 240)), 1 << 240)
 
 
-@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3, 2)])
+# A deep run asks scale 1/2 as well.
+@pytest.mark.parametrize("scale", [Fraction(3, 2), *[Fraction(1, 2)] * DEEP])
 def test_the_law_is_exact_on_every_tape(scale: Fraction) -> None:
     found, undecided = every_tape(lambda source: draw(source, scale, 2), 16)
     assert undecided < Fraction(1, 2)

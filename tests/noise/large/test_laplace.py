@@ -14,7 +14,7 @@ from discreet.noise.large.laplace import draw, large_laplace
 from tests.noise.tape import agrees, every_tape
 
 SCALE = Fraction(2)
-DEPTH = 13
+DEPTH = 12
 
 
 def law(scale: Fraction, k: int) -> Fraction:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests import shared
 from tests.people import DECLARED, TABLES
 
 import discreet as dp
@@ -24,7 +25,7 @@ QUESTION = "SELECT county, COUNT(*) AS n, MEDIAN(age) AS m FROM visits GROUP BY 
 
 @pytest.fixture
 def session() -> Iterator[dp.Session]:
-    with dp.protect(dict(TABLES), policy=dp.Policy(**{**DECLARED, "about": ABOUT})) as opened:
+    with shared.protect(dict(TABLES), policy=dp.Policy(**{**DECLARED, "about": ABOUT})) as opened:
         yield opened
 
 

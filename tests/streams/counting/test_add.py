@@ -16,7 +16,7 @@ from discreet.errors import StreamError
 from discreet.policy import Policy
 from discreet.streams import Stream
 from discreet.streams.counting.seen import Seen
-from tests.depth import few
+from tests.depth import examples, few
 from tests.streams.invented import policy, row, silent, spec
 
 TIMES: list[Any] = [
@@ -56,7 +56,7 @@ def same(folder: Path, tables: list[pa.Table], unit: str = "patient", closed: in
     return fast
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(20, 120), deadline=None)
 @given(rows=texts, cut=st.integers(0, 40), unit=st.sampled_from(["patient", "row"]), closed=st.integers(0, 2))
 def test_texts_count_as_their_rows(
     rows: list[dict[str, Any]], cut: int, unit: str, closed: int, tmp_path_factory: pytest.TempPathFactory

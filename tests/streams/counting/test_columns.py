@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from discreet.streams import Measure
 from discreet.streams.counting import values
 from discreet.streams.counting.columns import steps_of, units_of
+from tests.depth import examples
 
 MEASURES = [
     Measure("sum", "x", Fraction(-10), Fraction(500)),
@@ -24,7 +25,7 @@ MEASURES = [
 
 
 @pytest.mark.parametrize("measure", MEASURES)
-@settings(max_examples=50)
+@settings(max_examples=examples(20, 100))
 @given(
     numbers=st.lists(st.floats() | st.floats(-1, 1) | st.integers(-(10**9), 10**9).map(float), max_size=20)
 )

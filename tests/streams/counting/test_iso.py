@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from discreet.streams.counting.iso import iso_times, micro_of
 from discreet.streams.periods import time_of
+from tests.depth import examples
 
 written = st.datetimes().flatmap(
     lambda when: st.sampled_from(
@@ -22,7 +23,7 @@ near = st.from_regex(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(20, 120))
 @given(texts=st.lists(written | near | st.none() | st.text(max_size=12), max_size=8))
 def test_a_time_that_is_read_is_the_one_of_python(texts: list[str | None]) -> None:
     column = pa.array(["before", *texts], pa.string()).slice(1)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from discreet.streams.counting import seen as module
 from discreet.streams.counting.seen import Seen
+from tests.depth import examples
 
 # Few places are tried first by these units, and few steps are made from there.
 near = st.tuples(st.integers(0, 3), st.integers(0, 9))
@@ -41,7 +42,7 @@ def compare(given_units: list[list[tuple[int, int]]], most: int) -> None:
         columns = Seen(*columns.kept())
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(given_units=batches, most=st.integers(1, 3), piece=st.sampled_from([1, 7, 1 << 16]))
 def test_units_count_as_in_a_dictionary(
     given_units: list[list[tuple[int, int]]], most: int, piece: int

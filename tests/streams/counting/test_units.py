@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discreet.streams.counting.units import LONGEST_UNIT, digest_of, digests_at, digests_of
+from tests.depth import examples
 
 KEY = bytes(range(32))
 
@@ -20,7 +21,7 @@ def listed(digests: Any) -> list[bytes]:
     return [one.astype("<u8").tobytes() for one in digests]
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(33, 200))
 @given(st.lists(st.text(max_size=80), max_size=20))
 def test_a_column_has_the_digests_of_its_units(units: list[str]) -> None:
     column = pa.array(["before", *units], pa.string()).slice(1)

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from discreet.streams.feeds import alike
 from discreet.streams.feeds.alike import Layout, read_alike
+from tests.depth import examples
 
 KINDS = {"time": pa.string(), "person": pa.string(), "cost": pa.float64(), "rank": pa.int64()}
 BASE = [
@@ -104,7 +105,7 @@ def test_no_text_has_another_meaning(text: bytes) -> None:
     assert means_the_same(with_text(text))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(50, 300), deadline=None)
 @given(
     line=st.integers(0, len(BASE) - 1),
     at=st.integers(0, 70),

@@ -17,6 +17,7 @@ from discreet.errors import StreamError
 from discreet.streams import Lines
 from discreet.streams.feeds import text as module
 from discreet.streams.feeds.text import TextFeed
+from tests.depth import examples
 
 NEEDED = ("time", "patient", "cost")
 ODD = [
@@ -61,7 +62,7 @@ def csv(lines: list[bytes]) -> bytes:
     return b"\n".join([b"patient,time,other,cost", *lines])
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(odd=st.lists(st.tuples(st.integers(0, 99), st.sampled_from(ODD) | st.binary(max_size=12)), max_size=4))
 def test_csv_in_blocks_is_csv_by_line(odd: list[tuple[int, bytes]]) -> None:
     lines = [b"p%d,2026-01-0%dT09:30,x,%d.5" % (n, 1 + n % 9, n) for n in range(100)]
@@ -70,7 +71,7 @@ def test_csv_in_blocks_is_csv_by_line(odd: list[tuple[int, bytes]]) -> None:
     assert in_blocks(csv(lines)) == by_line(csv(lines))
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(20, 100), deadline=None)
 @given(
     odd=st.lists(
         st.tuples(st.integers(0, 99), st.sampled_from(ODD_JSON) | st.binary(max_size=12)), max_size=4

@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -134,7 +135,7 @@ class VoteLoss(PureLoss):
         """The privacy loss of telling it: pure epsilon."""
         return self.epsilon
 
-    @property
+    @cached_property
     def order(self) -> int:
         """The best order if three quarters of the teachers agreed on every row: it depends on no vote."""
         clear = self.teachers // 2
@@ -149,7 +150,7 @@ class VoteLoss(PureLoss):
     def _at(self, order: int, total: float) -> float:
         return (total / UNIT - math.log(self.delta)) / order
 
-    @property
+    @cached_property
     def _shrink(self) -> Fraction:
         """r, at least e^-beta for beta a sixth of half of epsilon."""
         return Fraction(enclose_exp(self.epsilon / 12, _BITS)[1], 1 << _BITS)

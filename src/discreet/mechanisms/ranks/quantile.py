@@ -30,6 +30,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -131,7 +132,7 @@ class ExponentialQuantile(PureLoss):
         """A leaf that is farther by so many rows is e times less likely."""
         return 2 * self.moves / self.epsilon
 
-    @property
+    @cached_property
     def _scale(self) -> Fraction:
         return self.scale * self.q.denominator
 

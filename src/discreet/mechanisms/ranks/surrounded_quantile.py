@@ -120,7 +120,7 @@ class SurroundedQuantile(ExponentialQuantile):
         True
     """
 
-    @property
+    @cached_property
     def sure(self) -> int:
         """By how many rows an interval is wanted to hold its quantile, times the denominator of q."""
         # An end that misses lies at most max(q, 1 - q) - 1/d rows on the right side of q n.
@@ -285,7 +285,7 @@ class SurroundedQuantile(ExponentialQuantile):
         """The widest radius of up to so many leaves."""
         return np.asarray(self.radii[np.searchsorted(self.radii, leaves, "right") - 1])
 
-    @property
+    @cached_property
     def most(self) -> int:
         """So many rows, times the denominator of q, stand for all that are more; so sure is each bound."""
         scales = quantile.REACH, BOUNDED, RUNGS[-1][1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import gzip
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from tests.depth import DEEP, examples, in_turn
 
 from discreet.engines.duckdb.connection import connect
 from discreet.engines.duckdb.sources.csv import import_csv
+from discreet.engines.engine import Engine
 from discreet.engines.schema import Type
 from discreet.engines.sources import open_source
 from discreet.errors import SourceError
@@ -67,11 +70,22 @@ CASES: list[tuple[bytes, dict[str, str], dict[str, list[object]]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("data", "types", "values"), CASES, ids=range(len(CASES)))
-def test_untidy_files(
-    tmp_path: Path, data: bytes, types: dict[str, str], values: dict[str, list[object]]
-) -> None:
-    assert read(tmp_path / "t.csv", data) == (types, values)
+@pytest.fixture(scope="module")
+def untidy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """All files, opened together."""
+    folder = tmp_path_factory.mktemp("untidy")
+    files = {f"t{at}": folder / f"{at}.csv" for at in range(len(CASES))}
+    for file, (data, *_) in zip(files.values(), CASES, strict=True):
+        file.write_bytes(data)
+    with contextlib.closing(open_source(files, public=list(files))) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize("at", range(len(CASES)))
+def test_untidy_files(untidy: Engine, at: int) -> None:
+    _, types, values = CASES[at]
+    assert {name: column.type.name for name, column in untidy.schema()[f"t{at}"].items()} == types
+    assert untidy.public(f"t{at}").to_pydict() == values
 
 
 def test_gzip_and_tabs(tmp_path: Path) -> None:
@@ -128,21 +142,42 @@ ODD = [
 
 
 # A deep run writes each into both columns.
-@pytest.mark.parametrize(("odd", "columns"), in_turn(ODD, [(1,), (2,)] if not DEEP else [(1, 2)]))
-def test_one_odd_cell_changes_nothing_of_another_row(
-    tmp_path: Path, odd: str | bytes, columns: tuple[int, ...]
-) -> None:
-    """Neither a type, nor a name, nor the value of any row before it or (but for its quote) after it."""
-    cell = odd if isinstance(odd, bytes) else odd.encode()
+WHERE = in_turn(ODD, [(1,), (2,)] if not DEEP else [(1, 2)])
+Read = dict[str, tuple[list[str], dict[str, Any]]]
+
+
+@pytest.fixture(scope="module")
+def read_all(tmp_path_factory: pytest.TempPathFactory) -> Read:
+    """Types and values of a file without an odd cell, and of one for each odd cell and column, opened together."""
+    folder = tmp_path_factory.mktemp("odd")
     lines = [b"id,income,city", b"1,1000,K\xc3\xb6ln", b"2,1015,K\xc3\xb6ln"]
-    types: dict[str, Type | str] = {"income": "float"}
-    plain = read(tmp_path / "t.csv", b"\n".join([*lines, b""]), types)
-    for column in columns:
-        row = [b"3", b"7", b"Bonn"]
-        row[column] = cell
-        found = read(tmp_path / "u.csv", b"\n".join([*lines, b",".join(row), b""]), types)
-        assert found[0] == plain[0] == {"id": "TEXT", "income": "FLOAT", "city": "TEXT"}
-        assert {name: values[:2] for name, values in found[1].items()} == plain[1]
+    files = {"plain": b"\n".join([*lines, b""])}
+    for at, (odd, columns) in enumerate(WHERE):
+        for column in columns:
+            row = [b"3", b"7", b"Bonn"]
+            row[column] = odd if isinstance(odd, bytes) else odd.encode()
+            files[f"t{at}_{column}"] = b"\n".join([*lines, b",".join(row), b""])
+    for name, data in files.items():
+        (folder / f"{name}.csv").write_bytes(data)
+    types = {name: {"income": "float"} for name in files}
+    with contextlib.closing(
+        open_source({name: folder / f"{name}.csv" for name in files}, types=types)
+    ) as engine:
+        return {
+            name: ([column.type.name for column in columns.values()], engine.public(name).to_pydict())
+            for name, columns in engine.schema().items()
+        }
+
+
+@pytest.mark.parametrize("at", range(len(WHERE)), ids=[repr(odd)[:12] for odd, _ in WHERE])
+def test_one_odd_cell_changes_nothing_of_another_row(read_all: Read, at: int) -> None:
+    """Neither a type, nor a name, nor the value of any row before it or (but for its quote) after it."""
+    types, values = read_all["plain"]
+    assert types == ["TEXT", "FLOAT", "TEXT"]
+    for column in WHERE[at][1]:
+        found = read_all[f"t{at}_{column}"]
+        assert found[0] == types
+        assert {name: some[:2] for name, some in found[1].items()} == values
 
 
 def test_a_file_whose_types_are_found_would_be_caught(tmp_path: Path) -> None:

@@ -69,15 +69,21 @@ PLAIN: dict[str, tuple[pa.Array, pa.Array]] = {
 """Two sound values, and one that DuckDB cannot read as it is, or reads as an infinity."""
 
 
-def look(source: object) -> tuple[str, list[int]]:
-    """The type of the column, and what counts, filters and groups see of its sound rows."""
-    engine = DuckDBEngine.open({"t": source})
+def look(sources: dict[str, object]) -> list[tuple[str, list[int]]]:
+    """Of each table the type of the column, and what counts, filters and groups see of its sound rows."""
+    engine = DuckDBEngine.open(sources)
     try:
-        seen = engine.integers(
-            "SELECT count(*) FILTER (WHERE x IS NOT NULL AND id < 2) AS n, count(x) - count(x) AS m, "
-            "count(DISTINCT x) FILTER (WHERE id < 2) AS d FROM t"
-        ).to_pylist()[0]
-        return engine.schema()["t"]["x"].type.name, list(seen.values())
+        seen = (
+            engine.integers(
+                "SELECT count(*) FILTER (WHERE x IS NOT NULL AND id < 2) AS n, count(x) - count(x) AS m, "
+                f"count(DISTINCT x) FILTER (WHERE id < 2) AS d FROM {name}"
+            ).to_pylist()[0]
+            for name in sources
+        )
+        schema = engine.schema()
+        return [
+            (schema[name]["x"].type.name, list(row.values())) for name, row in zip(sources, seen, strict=True)
+        ]
     finally:
         engine.close()
 
@@ -93,7 +99,7 @@ def test_one_value_changes_nothing_else(tmp_path: Path, name: str, parquet: bool
     if parquet and isinstance(odd, pa.DictionaryArray):
         pytest.skip("written as texts")
     kind: Any = sound.type
-    found = []
+    tables: dict[str, object] = {}
     for columns in ([sound], [sound, odd.cast(kind) if odd.type != kind else odd]):
         rows = (
             pa.chunked_array(columns, kind) if not pa.types.is_dictionary(kind) else pa.chunked_array(columns)
@@ -105,7 +111,8 @@ def test_one_value_changes_nothing_else(tmp_path: Path, name: str, parquet: bool
             except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
                 pytest.skip("Arrow does not write it to Parquet")
             table = tmp_path / f"{len(rows)}.parquet"
-        found.append(look(table))
+        tables[f"t{len(rows)}"] = table
+    found = look(tables)
     if pa.types.is_nested(kind):  # which no question compares: of them only NULL is told apart
         found = [(name, seen[:2]) for name, seen in found]
     assert found[0] == found[1]
