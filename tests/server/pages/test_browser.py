@@ -9,7 +9,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
@@ -88,7 +88,9 @@ class Seat:
         """
         part = {"exclude": [[alike]]} if alike else {"include": [["html"]]}
         folder = os.environ.get("DISCREET_SCREENSHOTS")
-        for scheme, asked in (("light", {}), ("dark", {"runOnly": COLOURS})):
+        dark: dict[str, Any] = {"runOnly": COLOURS}
+        schemes: list[tuple[Literal["light", "dark"], dict[str, Any]]] = [("light", {}), ("dark", dark)]
+        for scheme, asked in schemes:
             self.page.emulate_media(color_scheme=scheme)
             for width in WIDTHS if folder or scheme == "light" else WIDTHS[:1]:
                 self.page.set_viewport_size({"width": width, "height": 900})
