@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 
@@ -20,7 +21,7 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.policy import Policy
 from discreet.session import Session
-from tests.depth import few
+from tests.depth import DEEP, few
 from tests.test_readme import ROOT, _blocks, _shell
 from tests.warm import programs
 
@@ -53,6 +54,20 @@ def session() -> Iterator[Session]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def mock(session: Session) -> Iterator[Callable[[], Session]]:
+    """Gives a session over invented tables with budget for one more question: tables take longer than an answer."""
+    with ExitStack() as stack:
+        made: list[Session] = []
+
+        def given() -> Session:
+            if not made or made[-1].budget.left < 1:
+                made.append(stack.enter_context(session.mock(rows=5000)))
+            return made[-1]
+
+        yield given
+
+
 def test_there_are_pages_and_examples_of_both_kinds() -> None:
     assert {"bounds.md", "sql.md"} <= set(PAGES)
     assert len([sql for _, sql in _sql() if sql.startswith(REFUSED)]) >= 10
@@ -60,22 +75,24 @@ def test_there_are_pages_and_examples_of_both_kinds() -> None:
 
 
 @pytest.mark.parametrize(("page", "sql"), _sql())
-def test_every_query_is_answered_or_refused_as_it_says(session: Session, page: str, sql: str) -> None:
-    with session.mock(rows=5000) as mock:
-        if sql.startswith(REFUSED):
-            with pytest.raises(QueryRefused) as caught:
-                mock.sql(sql.removeprefix(REFUSED), epsilon=1)
-            assert caught.value.fix
-            assert caught.value.picture, "it points at no place"
-            assert caught.value.text in (DOCS / page).read_text("utf-8")
-        else:
-            needs = sql.startswith(DELTA)
-            release = mock.sql(sql.removeprefix(DELTA), epsilon=1, delta=1e-7 if needs else None)
-            assert (release.delta > 0) == needs
-            assert len(release) > 0
-            free = "information_schema" in sql  # which reads nothing private
-            assert (release.epsilon == 0) == free
-            assert free or release.low, "no column of it has an interval"
+def test_every_query_is_answered_or_refused_as_it_says(
+    mock: Callable[[], Session], page: str, sql: str
+) -> None:
+    asked = mock()
+    if sql.startswith(REFUSED):
+        with pytest.raises(QueryRefused) as caught:
+            asked.sql(sql.removeprefix(REFUSED), epsilon=1)
+        assert caught.value.fix
+        assert caught.value.picture, "it points at no place"
+        assert caught.value.text in (DOCS / page).read_text("utf-8")
+    else:
+        needs = sql.startswith(DELTA)
+        release = asked.sql(sql.removeprefix(DELTA), epsilon=1, delta=1e-7 if needs else None)
+        assert (release.delta > 0) == needs
+        assert len(release) > 0
+        free = "information_schema" in sql  # which reads nothing private
+        assert (release.epsilon == 0) == free
+        assert free or release.low, "no column of it has an interval"
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +109,8 @@ def test_every_policy_command_and_code_block_runs(page: str, tmp_path: Path, hos
         (tmp_path / f"{at}.toml").write_text(policy, "utf-8")
         assert Policy.from_toml(tmp_path / f"{at}.toml").tables
     code, commands = "".join(_blocks("python", text)), _blocks("sh", text)
+    if not DEEP:  # tests/learning/test_teachers.py asks other processes, which take seconds to start
+        code = code.replace('backend="loky"', 'backend="threading"')
     if "hospital/" in text:
         shutil.copytree(hospital, tmp_path / "hospital")
     for script in [*commands, *(["python code.py"] if code else [])]:
