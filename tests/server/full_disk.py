@@ -17,13 +17,11 @@ from pathlib import Path
 
 from benchmarks.crowd import Crowd, gathered
 
-from tests.depth import DEEP, examples
+from tests.depth import examples
 from tests.server.aftermath import see_history, see_ledger
 
 TIMES = examples(1, 10)
 SECONDS = examples(1, 5)
-SLOT = "0.01" if DEEP else "0.05"
-"""Of a usual run some hundred answers, most of whose time is the wait for their slot."""
 LEFT = 60_000
 """Bytes that are left on a disk that is almost full, so that it becomes full at any step of a question."""
 DECLARED = ("LedgerError", "Unavailable")
@@ -86,7 +84,7 @@ def main(case: str, folder: Path) -> None:
             sys.exit(77)
     full, after = Counter[str](), Counter[str]()
     with ExitStack() as stack:
-        crowd = gathered(stack, folder, "", servers=1, analysts=6, budget="110", each="20", slot=SLOT)
+        crowd = gathered(stack, folder, "", servers=1, analysts=6, budget="110", each="20", slot="0.01")
         crowd.ask(SECONDS)
         outcomes(crowd)
         for _ in range(TIMES):
