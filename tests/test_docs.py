@@ -8,7 +8,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
 
@@ -20,13 +21,23 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.policy import Policy
 from discreet.session import Session
-from tests.depth import few
+from tests.depth import DEEP, few
 from tests.test_readme import ROOT, _blocks, _shell
 from tests.warm import programs
 
 DOCS = ROOT / "docs"
 PAGES = sorted(path.name for path in DOCS.glob("*.md") if not path.name.endswith(".in.md"))
 REFUSED, DELTA = "-- refused\n", "-- delta\n"
+DRAWN = (
+    "--adaptive -o map.png",  # tests/cli/commands/structures/test_map.py: test_adaptive_and_smooth
+    "-o hexagons.png",  # test_hexagons_and_people
+    "-o map.geojson",  # test_a_map_in_every_form
+    "-o degrees.svg",  # tests/cli/commands/structures/test_graph.py: test_files_of_all_kinds
+    "--delta 1e-6 --output both.svg",  # tests/cli/commands/test_plan.py: test_stream
+    "--report report.html",  # tests/cli/commands/structures/test_synthesize.py: test_rows_and_report
+    "discreet pate --teachers",  # tests/cli/commands/structures/test_pate.py: test_the_table_and_the_picture
+)
+"""Parts of commands that take seconds, and the tests that ask the same."""
 
 
 def _load(path: Path) -> ModuleType:
@@ -53,6 +64,20 @@ def session() -> Iterator[Session]:
         yield opened
 
 
+@pytest.fixture(scope="module")
+def mock(session: Session) -> Iterator[Callable[[], Session]]:
+    """Gives a session over invented tables with budget for one more question: tables take longer than an answer."""
+    with ExitStack() as stack:
+        made: list[Session] = []
+
+        def given() -> Session:
+            if not made or made[-1].budget.left < 1:
+                made.append(stack.enter_context(session.mock(rows=5000)))
+            return made[-1]
+
+        yield given
+
+
 def test_there_are_pages_and_examples_of_both_kinds() -> None:
     assert {"bounds.md", "sql.md"} <= set(PAGES)
     assert len([sql for _, sql in _sql() if sql.startswith(REFUSED)]) >= 10
@@ -60,22 +85,24 @@ def test_there_are_pages_and_examples_of_both_kinds() -> None:
 
 
 @pytest.mark.parametrize(("page", "sql"), _sql())
-def test_every_query_is_answered_or_refused_as_it_says(session: Session, page: str, sql: str) -> None:
-    with session.mock(rows=5000) as mock:
-        if sql.startswith(REFUSED):
-            with pytest.raises(QueryRefused) as caught:
-                mock.sql(sql.removeprefix(REFUSED), epsilon=1)
-            assert caught.value.fix
-            assert caught.value.picture, "it points at no place"
-            assert caught.value.text in (DOCS / page).read_text("utf-8")
-        else:
-            needs = sql.startswith(DELTA)
-            release = mock.sql(sql.removeprefix(DELTA), epsilon=1, delta=1e-7 if needs else None)
-            assert (release.delta > 0) == needs
-            assert len(release) > 0
-            free = "information_schema" in sql  # which reads nothing private
-            assert (release.epsilon == 0) == free
-            assert free or release.low, "no column of it has an interval"
+def test_every_query_is_answered_or_refused_as_it_says(
+    mock: Callable[[], Session], page: str, sql: str
+) -> None:
+    asked = mock()
+    if sql.startswith(REFUSED):
+        with pytest.raises(QueryRefused) as caught:
+            asked.sql(sql.removeprefix(REFUSED), epsilon=1)
+        assert caught.value.fix
+        assert caught.value.picture, "it points at no place"
+        assert caught.value.text in (DOCS / page).read_text("utf-8")
+    else:
+        needs = sql.startswith(DELTA)
+        release = asked.sql(sql.removeprefix(DELTA), epsilon=1, delta=1e-7 if needs else None)
+        assert (release.delta > 0) == needs
+        assert len(release) > 0
+        free = "information_schema" in sql  # which reads nothing private
+        assert (release.epsilon == 0) == free
+        assert free or release.low, "no column of it has an interval"
 
 
 @pytest.fixture(scope="module")
@@ -85,18 +112,30 @@ def hospital(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "hospital"
 
 
+def _lighter(command: str) -> str:
+    """A command whose lines of `DRAWN` see their options only, unless the run is deep."""
+    if DEEP:
+        return command
+    lines = command.splitlines()
+    return "\n".join(f"{one} --help" if any(part in one for part in DRAWN) else one for one in lines)
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_every_policy_command_and_code_block_runs(page: str, tmp_path: Path, hospital: Path) -> None:
+def test_every_policy_command_and_code_block_runs(
+    page: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
     text = (DOCS / page).read_text("utf-8")
     for at, policy in enumerate(_blocks("toml", text)):
         (tmp_path / f"{at}.toml").write_text(policy, "utf-8")
         assert Policy.from_toml(tmp_path / f"{at}.toml").tables
     code, commands = "".join(_blocks("python", text)), _blocks("sh", text)
+    if not DEEP:  # tests/learning/test_teachers.py asks other processes, which take seconds to start
+        code = code.replace('backend="loky"', 'backend="threading"')
     if "hospital/" in text:
-        shutil.copytree(hospital, tmp_path / "hospital")
+        shutil.copytree(request.getfixturevalue("hospital"), tmp_path / "hospital")
     for script in [*commands, *(["python code.py"] if code else [])]:
         (tmp_path / "code.py").write_text(code, "utf-8")
-        result = _shell(script, tmp_path)
+        result = _shell(_lighter(script), tmp_path)
         assert result.returncode == 0, script + result.stderr
     if commands and ("SELECT" in commands[0] or "discreet plot" in commands[0]):
         # What is checked above is worth something only if a failing line is seen.
@@ -106,6 +145,11 @@ def test_every_policy_command_and_code_block_runs(page: str, tmp_path: Path, hos
             .replace("discreet plot neighbours", "discreet plot neighbour")
         )
         assert _shell(wrong, tmp_path).returncode == 2
+
+
+def test_an_option_that_is_not_there_is_seen_in_a_line_that_only_a_deep_run_runs(tmp_path: Path) -> None:
+    for option, code in (("--adaptive", 0), ("--adaptve", 2)):
+        assert _shell(f"discreet map x --cell 1km {option} -o map.png --help", tmp_path).returncode == code
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -135,7 +179,8 @@ def test_the_pictures_are_up_to_date(name: str) -> None:
     ).read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["quantiles", "totals", "noise"])
+# A deep run draws the totals, too, by the same script.
+@pytest.mark.parametrize("name", few(["quantiles", "totals", "noise"], 2))
 def test_the_pictures_of_accuracy_are_up_to_date(name: str) -> None:
     made = _printed("python", "docs/figures/accuracy.py", name)
     assert made == (DOCS / "figures" / f"{name}.svg").read_text("utf-8")

@@ -6,7 +6,6 @@ import gc
 import importlib.util
 import subprocess
 import sys
-from collections.abc import Iterator
 from types import ModuleType
 
 import pytest
@@ -43,38 +42,43 @@ def test_a_module_is_loaded_when_it_is_named() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-@pytest.fixture
-def thawed() -> Iterator[None]:
-    """Nothing is frozen, as in a new process; `conftest.py` freezes all that is there before the tests."""
-    gc.unfreeze()
-    yield
-    gc.collect()  # garbage that is frozen stays for ever, as would the threads of engines in it
-    gc.freeze()
+def alone(code: str) -> None:
+    """Run code in a process of its own: among all that tests have loaded, a look at every object takes a second."""
+    subprocess.run([sys.executable, "-c", f"{ALONE}{code}"], check=True)
 
 
-@pytest.mark.usefixtures("thawed")
-def test_what_is_made_while_modules_load_is_old_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    with loading():
-        monkeypatch.setitem(sys.modules, "a_module_that_loads", ModuleType("a_module_that_loads"))
-        assert not gc.isenabled()
-        made: list[object] = [[] for _ in range(1000)]
-    assert gc.isenabled()
-    young = {id(one) for generation in (0, 1) for one in gc.get_objects(generation)}
-    assert young.isdisjoint(map(id, made))
-    assert gc.get_freeze_count() == 0
+ALONE = """\
+import gc, sys
+from types import ModuleType
+from discreet.imports import loading
+assert gc.get_freeze_count() == 0
+"""
 
 
-@pytest.mark.usefixtures("thawed")
+def test_what_is_made_while_modules_load_is_old_at_once() -> None:
+    alone("""\
+with loading():
+    sys.modules["a_module_that_loads"] = ModuleType("a_module_that_loads")
+    assert not gc.isenabled()
+    made = [[] for _ in range(1000)]
+assert gc.isenabled()
+young = {id(one) for generation in (0, 1) for one in gc.get_objects(generation)}
+assert young.isdisjoint(map(id, made))
+assert gc.get_freeze_count() == 0
+""")
+
+
 def test_garbage_is_still_found_where_nothing_was_left_to_load() -> None:
     """Sessions are opened again and again; the oldest generation is looked through only as it grows by itself."""
-    gc.collect(0)  # the next look is far enough away for the hundred
-    made: list[object] = [[] for _ in range(100)]
-    old = {id(one) for one in gc.get_objects(2)}
-    assert old.isdisjoint(map(id, made))
-    with loading():
-        import discreet.imports  # noqa: F401
-    assert {id(one) for one in gc.get_objects(2)}.isdisjoint(map(id, made))
-    assert gc.isenabled()
+    alone("""\
+gc.collect(0)  # the next look is far enough away for the hundred
+made = [[] for _ in range(100)]
+assert {id(one) for one in gc.get_objects(2)}.isdisjoint(map(id, made))
+with loading():
+    import discreet.imports
+assert {id(one) for one in gc.get_objects(2)}.isdisjoint(map(id, made))
+assert gc.isenabled()
+""")
 
 
 def test_objects_that_somebody_froze_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -41,7 +41,7 @@ def test_every_command_and_every_code_block_runs(tmp_path: Path) -> None:
         result = _shell(script, tmp_path, warm=at > 0)
         assert result.returncode == 0, script + result.stderr
     (tmp_path / "code.py").write_text(code, "utf-8")
-    result = _shell("python code.py", tmp_path, warm=False)
+    result = _shell("python code.py", tmp_path)
     assert result.returncode == 0, result.stderr
     assert _shape(result.stdout) == _shape(_blocks("text")[0])
     (tmp_path / "own.toml").write_text(policy, "utf-8")

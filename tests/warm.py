@@ -3,7 +3,8 @@
 Python, its libraries and our modules take a second of processor time at each start, and most commands much less. The
 commands and the code of a page run in forks, with the arguments, the environment, the folder and the three standard
 streams of who asked. What happens while Python itself starts is asked of real processes, in tests/cli/test_process.py
-and tests/cli/terminal/test_standard_streams.py.
+and tests/cli/terminal/test_standard_streams.py. Pictures are drawn by one process for all forks, as the first picture
+of a process takes half a second and each after it next to nothing.
 
     with the folder of `programs()` first in PATH, `discreet …`, `python FILE` and `python -` run so
 """
@@ -15,7 +16,9 @@ import atexit
 import gc
 import importlib
 import os
+import pickle
 import pkgutil
+import re
 import runpy
 import select
 import shutil
@@ -28,7 +31,7 @@ import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import NoReturn, TextIO
+from typing import Any, NoReturn, TextIO
 
 from tests.scripts_of_pages import PLACE, make_once
 
@@ -98,6 +101,7 @@ def serve(address: str) -> None:
     if PLACE in os.environ:
         make_once(Path(os.environ[PLACE]))
     told, _told["pipe"] = os.pipe()
+    _draw_elsewhere(f"{address}-pictures")
     assert threading.active_count() == 1, "threads are lost in a fork"
     gc.collect()
     gc.freeze()  # else each fork copies what its garbage collector walks over
@@ -118,6 +122,60 @@ def serve(address: str) -> None:
                     pass
             except ChildProcessError:
                 pass
+
+
+def _draw_elsewhere(address: str) -> None:
+    """Fork a process that draws pictures until the standard input ends, and let this one and its forks ask it."""
+    if importlib.util.find_spec("vl_convert") is None:
+        return
+    import vl_convert
+
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(address)
+        listening.listen(64)
+        if os.fork() == 0:
+            _draw(listening, vl_convert)
+    for name in ("vegalite_to_png", "vegalite_to_svg"):
+        setattr(vl_convert, name, _drawn(address, name, getattr(vl_convert, name)))
+
+
+def _draw(listening: socket.socket, renderer: Any) -> NoReturn:
+    while listening.fileno() in select.select([listening.fileno(), 0], [], [])[0]:
+        asking, _ = listening.accept()
+        with asking, asking.makefile("rwb") as file:
+            name, args, given = pickle.load(file)
+            try:
+                picture = getattr(renderer, name)(*args, **given)
+                pickle.dump((_numbered(picture) if isinstance(picture, str) else picture, None), file)
+            except Exception as error:
+                pickle.dump((None, ValueError(str(error))), file)
+    os._exit(0)
+
+
+def _numbered(picture: str) -> str:
+    """Number the parts of a picture as in the first one of a process: they are counted through all of them."""
+    least = min(map(int, re.findall(r'id="clip(\d+)"', picture)), default=0)
+    return re.sub(r"\bclip(\d+)\b", lambda found: f"clip{int(found[1]) - least + 1}", picture)
+
+
+def _drawn(address: str, name: str, here: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of the renderer that asks the process that draws, and draws here where that has gone."""
+
+    def draw(*args: Any, **given: Any) -> Any:
+        try:
+            with socket.socket(socket.AF_UNIX) as asking:
+                asking.connect(address)
+                with asking.makefile("rwb") as file:
+                    pickle.dump((name, args, given), file)
+                    file.flush()
+                    picture, error = pickle.load(file)
+        except (OSError, EOFError):
+            return here(*args, **given)
+        if error is not None:
+            raise error
+        return picture
+
+    return draw
 
 
 _told: dict[str, int] = {}

@@ -14,6 +14,8 @@ from benchmarks.peers.data import generate, truth
 from benchmarks.peers.measure import OURS, PEERS, Answers, Error, Peer, ask, error, read
 from benchmarks.peers.table import Result
 
+from tests.depth import deep
+
 
 def _answers(seconds: float, loading: float = 0.0) -> Answers:
     return Answers(loading, (seconds, seconds, 9.0), ((1.0,),), ((1.0,),))
@@ -133,7 +135,8 @@ def test_what_cannot_be_installed_says_why(tmp_path: Path, monkeypatch: pytest.M
     assert environments.last_word("") == "it said nothing"
 
 
-def test_our_own_script_answers_and_one_that_fails_says_why(tmp_path: Path) -> None:
+@deep  # the tests around it read what a script says, and hold errors against the truth
+def test_our_own_script_answers(tmp_path: Path) -> None:
     _, capped = generate(tmp_path, 5_000)
     seen: list[int] = []
     python = environments.python_of(None)
@@ -144,7 +147,11 @@ def test_our_own_script_answers_and_one_that_fails_says_why(tmp_path: Path) -> N
     # 200 errors of a count whose deviation is sqrt(2) * 3 * sqrt(2) = 6: their root mean square is 60 only if the
     # counts are not those of the groups.
     assert error(told.counts, truth(capped).counts).rms < 60
-    broken = ask(Peer("none", "none"), python, capped, "row", told=seen.append)
+
+
+def test_a_script_that_fails_says_why(tmp_path: Path) -> None:
+    python = environments.python_of(None)
+    broken = ask(Peer("none", "none"), python, tmp_path, "row", told=lambda _: None)
     assert broken.cannot.startswith("no answer: ")
     assert "none" in broken.cannot
 

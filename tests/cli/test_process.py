@@ -36,7 +36,7 @@ def test_exit_codes_and_streams(folder: Path) -> None:
     answered = _run("query", COUNT, "--epsilon", "0.9")
     assert (answered.returncode, "±" in answered.stdout) == (0, True)
     assert "budget: epsilon 0.1 left" in answered.stderr
-    refused = _run("query", "SELECT * FROM visits", "--epsilon", "0.1")
+    refused = _warm("query", "SELECT * FROM visits", "--epsilon", "0.1")
     assert (refused.returncode, refused.stdout) == (2, "")
     assert "^" in refused.stderr
     spent = _warm("query", "SELECT COUNT(*) AS n FROM visits", "--epsilon", "0.2")

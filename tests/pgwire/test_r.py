@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.depth import deep
 from tests.pgwire.conftest import Wire
 
 DRIVER = Path("/usr/lib/R/site-library/RPostgreSQL")
 """As Debian's r-cran-rpostgresql puts it."""
 
 
+@deep  # test_conversation.py asks psql and psycopg, which speak by the same library
 def test_r_looks_around_asks_and_is_refused(wire: Wire) -> None:
     script = shutil.which("Rscript")
     if script is None or not DRIVER.exists():

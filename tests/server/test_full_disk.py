@@ -1,7 +1,7 @@
 """A disk that is full while analysts ask: nothing is answered that was not charged, and all goes on once there is room.
 
-The files of a server may not grow for a while, by a limit of the operating system; a deep run has a real disk, a small
-one, that fills up ten times, too.
+The files of a server may not grow for a while, by a limit of the operating system; or the disk is a real one, a small
+one, that fills up ten times.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.depth import DEEP
+from tests.depth import deep
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the limit of another process is Linux's")
 
 
-@pytest.mark.parametrize("case", ["limit", *(["disk"] if DEEP else [])])
+@deep  # tests/ledger/test_disk.py lets a ledger have no room, and test_service.py a ledger fail under the service
+@pytest.mark.parametrize("case", ["limit", "disk"])
 def test_a_disk_that_is_full_under_load(
     case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,6 +19,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 from tests.cli.conftest import Run
+from tests.warm import programs
 
 from discreet.cli.commands import stream as stream_command
 from discreet.errors import SourceError
@@ -95,11 +96,7 @@ def test_a_name_that_was_meant_is_proposed(more: tuple[str, ...], said: str, fol
 def test_the_null_device_is_refused_before_the_charge(folder: Path, run: Run) -> None:
     with Path(os.devnull).open() as nothing:
         done = subprocess.run(
-            [sys.executable, "-m", "discreet", *GIVEN],
-            stdin=nothing,
-            capture_output=True,
-            text=True,
-            check=False,
+            [programs() / "discreet", *GIVEN], stdin=nothing, capture_output=True, text=True, check=False
         )
     assert done.returncode == 1
     assert "/dev/null" in done.stderr

@@ -97,6 +97,15 @@ def provider() -> Iterator[Running]:
             from oidc_provider_mock._app import app as make
             from oidc_provider_mock._server import _threaded_server
 
+        read, kept = RSAKey.binding.import_private_key, dict[str, Any]()
+
+        def read_once(key: Any) -> Any:
+            """A private key, whose primes are checked at each token else, which takes most of its time."""
+            if key["d"] not in kept:
+                kept[key["d"]] = read(key)
+            return kept[key["d"]]
+
+        patch.setattr(RSAKey.binding, "import_private_key", read_once)
         app = make(user_claims=[User(sub=sub, claims=claims) for sub, claims in USERS.items()])
         app.debug = False
         running = Running(0)

@@ -9,12 +9,13 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
 from tests.server.conftest import Running, listening, run
 from tests.server.pages.test_wizard import began
+from tests.server.visit import Visit
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -26,6 +27,15 @@ Axe = pytest.importorskip(
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
 WIDTHS = (360, 820, 1400)
+PLAIN = (
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,HttpsUpgrades,PaintHolding,OptimizationHints"
+)
+"""No pages of the browser's own, which took most of the time of a new page; the others are as Playwright has it."""
+AXE = Axe().axe_script
+COLOURS = ["color-contrast", "link-in-text-block"]
+"""The rules of axe that read colours, all that a dark page has of its own."""
+SERIOUS = """([part, asked]) => axe.run(part, asked).then(found => found.violations.flatMap(one => one.nodes
+    .filter(() => ["serious", "critical"].includes(one.impact)).map(node => [one.id, node.html])))"""
 QUESTION = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"
 
 
@@ -35,34 +45,52 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
+def page() -> Iterator[Page]:
+    """A browser with one page, as each new one takes a second of processor time."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as started:
-        opened = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
-        yield opened
+        opened = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", PLAIN])
+        yield opened.new_page()
         opened.close()
 
 
 class Seat:
-    """Somebody before a browser, who notes every error that its console says."""
+    """Somebody before a browser, who notes every error that its console says.
 
-    def __init__(self, browser: Any, running: Running, who: str = "", **options: Any) -> None:
-        self.page: Page = browser.new_context(base_url=running.url, **options).new_page()
+    Args:
+        page: of the browser; what it knows of somebody before is forgotten.
+        running: the service.
+        who: signs in; empty for nobody.
+    """
+
+    def __init__(self, page: Page, running: Running, who: str = "") -> None:
+        self.page, self._url = page, running.url
+        page.context.clear_cookies()
         self.faults: list[str] = []
         self.page.on("console", lambda said: self.faults.append(said.text) if said.type == "error" else None)
         self.page.on("pageerror", lambda error: self.faults.append(str(error)))
         if not who:
             return
-        self.page.goto("/sign-in")
-        self.page.fill("#token", running.tokens[who])
-        self.page.click("main button")
-        self.page.wait_for_selector("form[action='/sign-out']")
+        name, _, value = Visit(running, who).cookie.partition("=")
+        page.context.add_cookies([{"name": name, "value": value, "url": running.url}])
 
-    def look(self, name: str) -> None:
-        """See that the page is whole: nothing runs over, and axe finds nothing serious, dark and light."""
+    def goto(self, path: str) -> None:
+        """Go to a page of the service."""
+        self.page.goto(self._url + path)
+
+    def look(self, name: str, alike: str = "") -> None:
+        """See that the page is whole: nothing runs over, and axe finds nothing serious, dark and light.
+
+        Args:
+            name: of its pictures.
+            alike: selects parts that axe need not look at, as others are made by the same lines.
+        """
+        part = {"exclude": [[alike]]} if alike else {"include": [["html"]]}
         folder = os.environ.get("DISCREET_SCREENSHOTS")
-        for scheme in ("light", "dark"):
+        dark: dict[str, Any] = {"runOnly": COLOURS}
+        schemes: list[tuple[Literal["light", "dark"], dict[str, Any]]] = [("light", {}), ("dark", dark)]
+        for scheme, asked in schemes:
             self.page.emulate_media(color_scheme=scheme)
             for width in WIDTHS if folder or scheme == "light" else WIDTHS[:1]:
                 self.page.set_viewport_size({"width": width, "height": 900})
@@ -71,21 +99,21 @@ class Seat:
                 if folder:
                     path = Path(folder) / f"{name}-{width}-{scheme}.png"
                     self.page.screenshot(path=path, full_page=True)
-            found = Axe().run(self.page).response["violations"]
-            serious = [
-                (one["id"], node["html"])
-                for one in found
-                for node in one["nodes"]
-                if one["impact"] in ("serious", "critical")
-            ]
-            assert serious == [], (name, scheme)
+            if scheme == "light":
+                self.page.evaluate(AXE)
+            found = self.page.evaluate(SERIOUS, [part, {"resultTypes": ["violations"], **asked}])
+            assert found == [], (name, scheme)
         assert self.faults == [], name
 
 
-def test_from_the_form_to_the_answer(browser: Any, running: Running) -> None:
-    seat = Seat(browser, running, "ana")
-    page = seat.page
-    page.goto("/data/hospital/form")
+def test_from_the_form_to_the_answer(page: Page, running: Running) -> None:
+    seat = Seat(page, running)
+    seat.goto("/sign-in")
+    seat.look("sign-in")
+    page.fill("#token", running.tokens["ana"])
+    page.click("main button")
+    page.wait_for_selector("form[action='/sign-out']")
+    seat.goto("/data/hospital/form")
     seat.look("form")
     page.select_option("#what", "average")
     page.select_option("#by1", "county")
@@ -108,11 +136,10 @@ def test_from_the_form_to_the_answer(browser: Any, running: Running) -> None:
 
 
 def test_the_editor_completes_by_the_keyboard_and_shows_the_place_of_a_fault(
-    browser: Any, running: Running
+    page: Page, running: Running
 ) -> None:
-    seat = Seat(browser, running, "ana")
-    page = seat.page
-    page.goto("/data/hospital")
+    seat = Seat(page, running, "ana")
+    seat.goto("/data/hospital")
     page.focus("#query")
     page.keyboard.type("SELECT cou")
     page.wait_for_selector("#completions li")
@@ -131,9 +158,8 @@ def test_the_editor_completes_by_the_keyboard_and_shows_the_place_of_a_fault(
     seat.look("fault")
 
 
-def test_a_click_on_a_button_beside_open_completions_presses_it(browser: Any, running: Running) -> None:
-    page = Seat(browser, running, "ana").page
-    page.goto("/data/hospital")
+def test_a_click_on_a_button_beside_open_completions_presses_it(page: Page, running: Running) -> None:
+    Seat(page, running, "ana").goto("/data/hospital")
     page.focus("#query")
     page.keyboard.type(f"{QUESTION} ORDER BY n DESC")
     page.wait_for_selector("#completions li")
@@ -144,10 +170,18 @@ def test_a_click_on_a_button_beside_open_completions_presses_it(browser: Any, ru
     page.wait_for_selector("#previewed")
 
 
-def test_a_slider_without_a_script_is_a_row_of_prices(browser: Any, running: Running) -> None:
-    seat = Seat(browser, running, "ben", java_script_enabled=False)
-    page = seat.page
-    page.goto("/data/hospital")
+@pytest.fixture
+def scriptless(page: Page) -> Iterator[Page]:
+    """The browser runs no scripts of pages."""
+    setting = page.context.new_cdp_session(page)
+    setting.send("Emulation.setScriptExecutionDisabled", {"value": True})
+    yield page
+    setting.detach()
+
+
+def test_a_slider_without_a_script_is_a_row_of_prices(scriptless: Page, running: Running) -> None:
+    page = scriptless
+    Seat(page, running, "ben").goto("/data/hospital")
     page.fill("#query", QUESTION)
     page.click("text=Preview, free")
     page.click('#prices button[value="0.05"]')
@@ -159,11 +193,11 @@ def test_a_slider_without_a_script_is_a_row_of_prices(browser: Any, running: Run
     assert running.call("GET", "/api/v1/datasets/hospital/budget", "ben").json["spent"] == "0.05"
 
 
-def test_from_a_file_to_the_first_answer_in_three_clicks(browser: Any, tmp_path: Path) -> None:
+def test_from_a_file_to_the_first_answer_in_three_clicks(page: Page, tmp_path: Path) -> None:
     with listening(began(tmp_path)) as running:
-        seat = Seat(browser, running)
-        page, clicks = seat.page, []
-        page.goto(f"/begin/{running.service.secret}")
+        seat = Seat(page, running)
+        clicks = []
+        seat.goto(f"/begin/{running.service.secret}")
         seat.look("wizard")
         # A file may have a long name, which has no place to break.
         page.evaluate("document.querySelector('h1').textContent = 'a_file_of_one_name_'.repeat(9)")
@@ -180,10 +214,9 @@ def test_from_a_file_to_the_first_answer_in_three_clicks(browser: Any, tmp_path:
         assert (tmp_path / "visits.toml").exists()
 
 
-def test_several_statements_and_the_answers_of_before(browser: Any, running: Running) -> None:
-    seat = Seat(browser, running, "ana")
-    page = seat.page
-    page.goto("/data/hospital")
+def test_several_statements_and_the_answers_of_before(page: Page, running: Running) -> None:
+    seat = Seat(page, running, "ana")
+    seat.goto("/data/hospital")
     page.fill(
         "#query", f"-- by county\n{QUESTION};\n-- all\nSELECT COUNT(*) AS n, AVG(age) AS age FROM visits"
     )
@@ -194,12 +227,12 @@ def test_several_statements_and_the_answers_of_before(browser: Any, running: Run
     page.click("button.strong")
     page.wait_for_selector("h1:text-is('2 answers')")
     seat.look("workload")
-    page.goto("/data/hospital/answers")
+    seat.goto("/data/hospital/answers")
     seat.look("history")
 
 
-def test_pages_of_stewards(browser: Any, running: Running) -> None:
-    seat = Seat(browser, running, "stella")
+def test_pages_of_stewards(page: Page, running: Running) -> None:
+    seat = Seat(page, running, "stella")
     for path in (
         "/steward",
         "/steward/policy/hospital",
@@ -207,30 +240,32 @@ def test_pages_of_stewards(browser: Any, running: Running) -> None:
         "/steward/audit",
         "/data",
         "/data/hospital",
-        "/api",
     ):
-        seat.page.goto(path)
+        seat.goto(path)
         seat.look(path.strip("/").replace("/", "-"))
+    seat.goto("/api")
+    seat.look("api", alike="section:nth-of-type(n+9)")
     for path, button in (("/steward", "Verify the ledger"), ("/steward/audit", "Verify")):
-        seat.page.goto(path)
-        seat.page.click(f"main button:has-text('{button}')")
-        seat.page.wait_for_selector("h1")
+        seat.goto(path)
+        page.click(f"main button:has-text('{button}')")
+        page.wait_for_selector("h1")
         seat.look(f"{path.strip('/').replace('/', '-')}-verified")
-    seat.page.goto("/nowhere")
+    seat.goto("/nowhere")
     seat.faults.clear()  # that the page is missing is its status
     seat.look("missing")
-    out = Seat(browser, running)
-    out.page.goto("/sign-in")
-    out.look("sign-in")
 
 
-def test_a_fault_that_is_planted_is_found(browser: Any, running: Running) -> None:
-    seat = Seat(browser, running, "ana")
-    seat.page.goto("/data/hospital")
-    seat.page.evaluate("document.querySelector('label[for=epsilon]').remove()")
+def test_a_fault_that_is_planted_is_found(page: Page, running: Running) -> None:
+    seat = Seat(page, running, "ana")
+    seat.goto("/data/hospital")
+    page.evaluate("document.querySelector('label[for=epsilon]').remove()")
     with pytest.raises(AssertionError, match="label"):
         seat.look("planted")
-    seat.page.goto("/data/hospital")
-    seat.page.evaluate("document.querySelector('main').append(document.createElement('script'))")
-    seat.page.evaluate("document.querySelector('main script').append('alert(1)')")  # the policy of contents
+    seat.goto("/data/hospital")
+    page.evaluate("document.querySelector('h1').style.color = '#222'")
+    with pytest.raises(AssertionError, match="dark"):
+        seat.look("planted")
+    seat.goto("/data/hospital")
+    page.evaluate("document.querySelector('main').append(document.createElement('script'))")
+    page.evaluate("document.querySelector('main script').append('alert(1)')")  # the policy of contents
     assert seat.faults

@@ -3,7 +3,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,13 +14,12 @@ from tests.warm import programs
 from discreet.cli.failure import USAGE
 
 
-def told(*args: str, warm: bool = False, **env: str) -> dict[str, object]:
+def told(*args: str, **env: str) -> dict[str, object]:
     """Run the command as an assistant's program does, and ask one question."""
-    start = [str(programs() / "discreet")] if warm else [sys.executable, "-m", "discreet"]
 
     async def talking() -> dict[str, object]:
         command = StdioServerParameters(
-            command=start[0], args=[*start[1:], "mcp", *args], env={**os.environ, **env}
+            command=str(programs() / "discreet"), args=["mcp", *args], env={**os.environ, **env}
         )
         async with Client(command) as client:
             result = await client.call_tool("query", {"query": COUNT, "epsilon": "0.5"})
@@ -37,12 +35,12 @@ def test_a_policy_alone_and_the_budget_that_lasts(tmp_path: Path) -> None:
     first = told(path, "--budget", "1")
     assert isinstance(first["budget"], dict)
     assert first["budget"]["left"] == "0.5"
-    again = told(path, warm=True)
+    again = told(path)
     assert (again["replayed_for_nothing"], again["rows"]) == (True, first["rows"])
 
 
 def test_a_server(running: Running) -> None:  # noqa: F811
-    assert told("--server", running.url, warm=True, DISCREET_TOKEN=running.tokens["ana"])["columns"]
+    assert told("--server", running.url, DISCREET_TOKEN=running.tokens["ana"])["columns"]
 
 
 @pytest.mark.parametrize(
