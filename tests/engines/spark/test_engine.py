@@ -18,6 +18,8 @@ import discreet as dp
 from discreet.engines.schema import Type
 from discreet.engines.sources import open_source
 from discreet.engines.spark import SparkEngine
+from discreet.engines.spark import engine as spark_engine
+from discreet.engines.spark.capabilities import CAPABILITIES
 from discreet.errors import EngineError, QueryRefused, SourceError
 
 SECRET = "the-secret-value"
@@ -87,6 +89,30 @@ def test_groups_that_nobody_listed(session: Any) -> None:
     sql = "SELECT id AS k0, COUNT(*) AS n FROM visits GROUP BY id"
     keys = engine.keys(sql, {}, lambda counts: counts.argsort()[::-1][:1])
     assert keys.to_pydict() == {"k0": [1]}
+
+
+def texts_with_bytes(session: Any) -> Any:
+    """A table of which one row has bytes that are no text, under two collations."""
+    text = "IF(id = 4, CAST(X'61FF' AS STRING), 'k')"
+    return session.sql(f"SELECT id, {text} AS c, {text} COLLATE UTF8_LCASE AS d FROM range(9)")
+
+
+def test_bytes_that_are_no_text_are_null(session: Any) -> None:
+    engine = open_source(texts_with_bytes(session), "t")
+    for column in ("c", "d"):
+        sql = f"SELECT {column} AS k0, COUNT(*) AS n FROM t GROUP BY {column}"
+        keys = engine.keys(sql, {}, lambda counts: counts.argsort())
+        assert keys.to_pydict() == {"k0": [None, "k"]}
+
+
+def test_bytes_that_are_read_as_a_text_are_found(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: one row whose group cannot be shown."""
+    monkeypatch.setattr(
+        spark_engine, "_column", lambda name, sql, kind: (sql, CAPABILITIES.column(name, kind))
+    )
+    engine = open_source(texts_with_bytes(session).drop("d"), "t")
+    with pytest.raises(UnicodeDecodeError):
+        engine.keys("SELECT c AS k0, COUNT(*) AS n FROM t GROUP BY c", {}, lambda c: c.argsort()).to_pydict()
 
 
 def test_nothing_that_spark_says_gets_out(session: Any) -> None:

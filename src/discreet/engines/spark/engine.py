@@ -385,5 +385,4 @@ def _inside(kind: Any) -> list[tuple[str, Any]]:
 
 def _column(name: str, stored: str, kind: str) -> tuple[str, ColumnSchema]:
     listed = re.split(r"[^a-z_]", kind, maxsplit=1)[0]
-    read = "{0}" if kind == "string" else CAPABILITIES.physical(listed).read
-    return read.format(stored), CAPABILITIES.column(name, listed)
+    return CAPABILITIES.physical(listed).read.format(stored), CAPABILITIES.column(name, listed)
