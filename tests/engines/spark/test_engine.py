@@ -91,6 +91,15 @@ def test_groups_that_nobody_listed(session: Any) -> None:
     assert keys.to_pydict() == {"k0": [1]}
 
 
+def test_joins_without_a_condition_are_answered_wherever_the_caller_forbids_them(session: Any) -> None:
+    session.conf.set("spark.sql.crossJoin.enabled", "false")
+    try:
+        engine = open_source(session.range(3), "t")
+        assert engine.probe("SELECT COUNT(*) AS n FROM t CROSS JOIN t AS o")
+    finally:
+        session.conf.unset("spark.sql.crossJoin.enabled")
+
+
 def texts_with_bytes(session: Any) -> Any:
     """A table of which one row has bytes that are no text, under two collations."""
     text = "IF(id = 4, CAST(X'61FF' AS STRING), 'k')"

@@ -40,6 +40,7 @@ _SETTINGS = {
     "spark.sql.caseSensitive": "false", "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true", "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.datetime.java8API.enabled": "true", "spark.sql.legacy.sizeOfNull": "false",
+    "spark.sql.crossJoin.enabled": "true",
 }  # fmt: skip
 LOOKED_AT = 1000
 """How many files of a query are looked for before the charge."""
