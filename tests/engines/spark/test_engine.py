@@ -31,6 +31,9 @@ FRAME = pa.table(
     }
 )  # fmt: skip
 
+EXCLUDED = "spark.sql.optimizer.excludedRules"
+OVER_ROWS = "SELECT COUNT(*) AS n FROM (SELECT x + 1 AS x FROM t) AS u WHERE x > 1"
+
 
 @pytest.fixture(autouse=True)
 def quiet() -> Iterator[None]:
@@ -98,6 +101,31 @@ def test_joins_without_a_condition_are_answered_wherever_the_caller_forbids_them
         assert engine.probe("SELECT COUNT(*) AS n FROM t CROSS JOIN t AS o")
     finally:
         session.conf.unset("spark.sql.crossJoin.enabled")
+
+
+def local(session: Any) -> SparkEngine:
+    """A table that is held on this machine, of which a row cannot be read."""
+    rows = session.sql("SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(id, c)")
+    engine = open_source(rows.selectExpr("id", "IF(c = 'b', CAST(raise_error(c) AS INT), 1) AS x"), "t")
+    assert isinstance(engine, SparkEngine)
+    return engine
+
+
+def test_a_probe_reads_no_row_of_a_table_on_this_machine(session: Any) -> None:
+    session.conf.set(EXCLUDED, "org.apache.spark.sql.catalyst.optimizer.PruneFilters")
+    try:
+        engine = local(session)
+    finally:
+        session.conf.unset(EXCLUDED)
+    assert engine.probe(OVER_ROWS)
+    assert not engine.probe(OVER_ROWS.replace("x", "y"))
+    with pytest.raises(EngineError):
+        engine.integers(OVER_ROWS)
+
+
+def test_a_probe_that_reads_rows_is_found(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_engine, "_READS_ROWS", "")
+    assert not local(session).probe(OVER_ROWS)
 
 
 def texts_with_bytes(session: Any) -> Any:

@@ -42,6 +42,9 @@ _SETTINGS = {
     "spark.sql.datetime.java8API.enabled": "true", "spark.sql.legacy.sizeOfNull": "false",
     "spark.sql.crossJoin.enabled": "true",
 }  # fmt: skip
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+_READS_ROWS = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+"""The rule by which planning a query computes the rows of a table that is held on this machine: so would a probe."""
 LOOKED_AT = 1000
 """How many files of a query are looked for before the charge."""
 
@@ -349,6 +352,7 @@ def _clone(session: Any, frames: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
         clone = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
         for key, value in _SETTINGS.items():
             clone.conf.set(key, value)
+        clone.conf.set(_EXCLUDED, ",".join(filter(None, (clone.conf.get(_EXCLUDED, ""), _READS_ROWS))))
         seen = {name: clone.table(view) for name, view in hidden.items()}
     except Exception:
         return None
