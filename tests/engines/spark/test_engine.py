@@ -97,7 +97,7 @@ def test_groups_that_nobody_listed(session: Any) -> None:
 def test_joins_without_a_condition_are_answered_wherever_the_caller_forbids_them(session: Any) -> None:
     session.conf.set("spark.sql.crossJoin.enabled", "false")
     try:
-        engine = open_source(session.range(3), "t")
+        engine = SparkEngine.open_all([("t", session.range(3))])
         assert engine.probe("SELECT COUNT(*) AS n FROM t CROSS JOIN t AS o")
     finally:
         session.conf.unset("spark.sql.crossJoin.enabled")
