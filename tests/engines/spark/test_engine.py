@@ -18,6 +18,8 @@ import discreet as dp
 from discreet.engines.schema import Type
 from discreet.engines.sources import open_source
 from discreet.engines.spark import SparkEngine
+from discreet.engines.spark import engine as spark_engine
+from discreet.engines.spark.capabilities import CAPABILITIES
 from discreet.errors import EngineError, QueryRefused, SourceError
 
 SECRET = "the-secret-value"
@@ -28,6 +30,9 @@ FRAME = pa.table(
         "list": [[1], [2], [3]],
     }
 )  # fmt: skip
+
+EXCLUDED = "spark.sql.optimizer.excludedRules"
+OVER_ROWS = "SELECT COUNT(*) AS n FROM (SELECT x + 1 AS x FROM t) AS u WHERE x > 1"
 
 
 @pytest.fixture(autouse=True)
@@ -87,6 +92,64 @@ def test_groups_that_nobody_listed(session: Any) -> None:
     sql = "SELECT id AS k0, COUNT(*) AS n FROM visits GROUP BY id"
     keys = engine.keys(sql, {}, lambda counts: counts.argsort()[::-1][:1])
     assert keys.to_pydict() == {"k0": [1]}
+
+
+def test_joins_without_a_condition_are_answered_wherever_the_caller_forbids_them(session: Any) -> None:
+    session.conf.set("spark.sql.crossJoin.enabled", "false")
+    try:
+        engine = SparkEngine.open_all([("t", session.range(3))])
+        assert engine.probe("SELECT COUNT(*) AS n FROM t CROSS JOIN t AS o")
+    finally:
+        session.conf.unset("spark.sql.crossJoin.enabled")
+
+
+def local(session: Any) -> SparkEngine:
+    """A table that is held on this machine, of which a row cannot be read."""
+    rows = session.sql("SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(id, c)")
+    engine = open_source(rows.selectExpr("id", "IF(c = 'b', CAST(raise_error(c) AS INT), 1) AS x"), "t")
+    assert isinstance(engine, SparkEngine)
+    return engine
+
+
+def test_a_probe_reads_no_row_of_a_table_on_this_machine(session: Any) -> None:
+    session.conf.set(EXCLUDED, "org.apache.spark.sql.catalyst.optimizer.PruneFilters")
+    try:
+        engine = local(session)
+    finally:
+        session.conf.unset(EXCLUDED)
+    assert engine.probe(OVER_ROWS)
+    assert not engine.probe(OVER_ROWS.replace("x", "y"))
+    with pytest.raises(EngineError):
+        engine.integers(OVER_ROWS)
+
+
+def test_a_probe_that_reads_rows_is_found(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spark_engine, "_READS_ROWS", "")
+    assert not local(session).probe(OVER_ROWS)
+
+
+def texts_with_bytes(session: Any) -> Any:
+    """A table of which one row has bytes that are no text, under two collations."""
+    text = "IF(id = 4, CAST(X'61FF' AS STRING), 'k')"
+    return session.sql(f"SELECT id, {text} AS c, {text} COLLATE UTF8_LCASE AS d FROM range(9)")
+
+
+def test_bytes_that_are_no_text_are_null(session: Any) -> None:
+    engine = open_source(texts_with_bytes(session), "t")
+    for column in ("c", "d"):
+        sql = f"SELECT {column} AS k0, COUNT(*) AS n FROM t GROUP BY {column}"
+        keys = engine.keys(sql, {}, lambda counts: counts.argsort())
+        assert keys.to_pydict() == {"k0": [None, "k"]}
+
+
+def test_bytes_that_are_read_as_a_text_are_found(session: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: one row whose group cannot be shown."""
+    monkeypatch.setattr(
+        spark_engine, "_column", lambda name, sql, kind: (sql, CAPABILITIES.column(name, kind))
+    )
+    engine = open_source(texts_with_bytes(session).drop("d"), "t")
+    with pytest.raises(UnicodeDecodeError):
+        engine.keys("SELECT c AS k0, COUNT(*) AS n FROM t GROUP BY c", {}, lambda c: c.argsort()).to_pydict()
 
 
 def test_nothing_that_spark_says_gets_out(session: Any) -> None:

@@ -249,7 +249,7 @@ SPARK: dict[str, list[str]] = {
         "1.5",
     ],
     "BOOLEAN": ["true", "false"],
-    "STRING": TEXTS,
+    "STRING": [*TEXTS, "X'FF'", "X'61F09F98'", "X'EDA080'"],
     "STRING COLLATE UTF8_LCASE": TEXTS,
     "DATE": [
         "date_from_unix_date(2147483647)",

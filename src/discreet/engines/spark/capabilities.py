@@ -9,8 +9,9 @@ from discreet.engines.capabilities import NESTED, Capabilities, Physical, Spelli
 from discreet.engines.schema import Type
 from discreet.quoting import quote_for_spark
 
+# A STRING may hold any bytes. Bytes that are no text have no meaning as one: a group of them could not be shown.
 # Under another collation two texts may be equal, and one row would match two keys and count twice.
-_TEXT = "CAST({0} AS STRING) COLLATE UTF8_BINARY"
+_TEXT = "CASE WHEN is_valid_utf8({0}) THEN CAST({0} AS STRING) COLLATE UTF8_BINARY END"
 
 TYPES: Mapping[str, Physical] = MappingProxyType({
     **signed("CAST({0} AS BIGINT)", tinyint=8, smallint=16, int=32, bigint=64),

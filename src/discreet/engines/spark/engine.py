@@ -40,7 +40,11 @@ _SETTINGS = {
     "spark.sql.caseSensitive": "false", "spark.sql.decimalOperations.allowPrecisionLoss": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true", "spark.sql.legacy.timeParserPolicy": "CORRECTED",
     "spark.sql.datetime.java8API.enabled": "true", "spark.sql.legacy.sizeOfNull": "false",
+    "spark.sql.crossJoin.enabled": "true",
 }  # fmt: skip
+_EXCLUDED = "spark.sql.optimizer.excludedRules"
+_READS_ROWS = "org.apache.spark.sql.catalyst.optimizer.ConvertToLocalRelation"
+"""The rule by which planning a query computes the rows of a table that is held on this machine: so would a probe."""
 LOOKED_AT = 1000
 """How many files of a query are looked for before the charge."""
 
@@ -348,6 +352,7 @@ def _clone(session: Any, frames: Mapping[str, Any]) -> tuple[Any, dict[str, Any]
         clone = SparkSession(session.sparkContext, session._jsparkSession.cloneSession())
         for key, value in _SETTINGS.items():
             clone.conf.set(key, value)
+        clone.conf.set(_EXCLUDED, ",".join(filter(None, (clone.conf.get(_EXCLUDED, ""), _READS_ROWS))))
         seen = {name: clone.table(view) for name, view in hidden.items()}
     except Exception:
         return None
@@ -385,5 +390,4 @@ def _inside(kind: Any) -> list[tuple[str, Any]]:
 
 def _column(name: str, stored: str, kind: str) -> tuple[str, ColumnSchema]:
     listed = re.split(r"[^a-z_]", kind, maxsplit=1)[0]
-    read = "{0}" if kind == "string" else CAPABILITIES.physical(listed).read
-    return read.format(stored), CAPABILITIES.column(name, listed)
+    return CAPABILITIES.physical(listed).read.format(stored), CAPABILITIES.column(name, listed)

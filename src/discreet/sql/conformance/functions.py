@@ -81,7 +81,8 @@ def _arguments(name: str, line: fn.Function, column: object) -> Iterator[tuple[E
             choices.append([column(_PLACES[kind][1]), column(_BOUNDED.get(kind, _PLACES[kind][1])), *fixed])
     if name in ("like", "ilike"):
         choices[1] = [
-            Literal(pattern, T) for pattern in ("%", "_x%", "", "\\", "%\\%", "X", "%k%", "\u0130%", "a\\%b")
+            Literal(pattern, T)
+            for pattern in ("%", "_x%", "", "\\", "%\\%", "X", "%k%", "\u0130%", "a\\%b", "%x%_%k")
         ]
     if name == "power":
         choices[1] += [Literal(value, F) for value in (-1.0, 0.0, 2.0, 3.0)]

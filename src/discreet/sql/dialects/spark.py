@@ -128,7 +128,6 @@ _FUNCTIONS: Mapping[str, Mapping[str, str]] = {
                   "ELSE power({0}, {1}) END)"},
     "bit_xor": {"": "({0} ^ {1})"},
     # Texts
-    "like": {"": "({0} LIKE replace({1}, '\\u005c', '\\u005c\\u005c'))"},
     "starts_with": {"": "startswith({0}, {1})"}, "ends_with": {"": "endswith({0}, {1})"},
     "trim": {"tt": "trim(BOTH {1} FROM {0})"}, "ltrim": {"tt": "trim(LEADING {1} FROM {0})"},
     "rtrim": {"tt": "trim(TRAILING {1} FROM {0})"}, "strlen": {"": "CAST(octet_length({0}) AS BIGINT)"},
@@ -201,9 +200,36 @@ def _translated(x: str, function: str) -> str:
     return f"translate({x}, '{before}', '{after}')"
 
 
-def _ilike(_: Call) -> str:
-    pattern = f"replace({_translated('{1}', 'lower')}, '\\u005c', '\\u005c\\u005c')"
-    return f"({_translated('{0}', 'lower')} LIKE {pattern})"
+def _like(call: Call) -> str:
+    return _fits("{0}", _literal(call, 1))
+
+
+def _ilike(call: Call) -> str:
+    pairs = dict(zip(*case_pairs("lower"), strict=True))
+    return _fits(_translated("{0}", "lower"), "".join(pairs.get(c, c) for c in _literal(call, 1)))
+
+
+def _fits(text: str, pattern: str) -> str:
+    """Spark tries every place of every % in turn, in a time that grows with the power of their number.
+
+    The first place of each is enough, so nothing goes back behind a piece that was found.
+    """
+    if pattern.count("%") - pattern.endswith("%") <= 1:
+        return f"({text} LIKE {_text(pattern.replace(chr(92), chr(92) * 2))})"
+    first, *pieces, last = map(_piece, pattern.split("%"))
+    found = "".join(f"(?>.*?{piece})" for piece in pieces if piece)
+    return f"({text} RLIKE {_text(f'(?s)^{first}{found}.*{last}' + chr(92) + 'z')})"
+
+
+def _piece(of: str) -> str:
+    """A part of a LIKE without %, as Java reads it."""
+    return "".join("." if c == "_" else f"\\x{{{ord(c):x}}}" for c in of)
+
+
+def _literal(call: Call, at: int) -> str:
+    found = call.args[at]
+    assert isinstance(found, Literal)
+    return str(found.value)
 
 
 def _regexp(call: Call) -> str:
@@ -287,7 +313,7 @@ SPARK = Dialect(
     windows_need_order=True,
     functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({
-        "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "ilike": _ilike,
+        "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "like": _like, "ilike": _ilike,
         "regexp_matches": _regexp, "regexp_extract": _placed, "regexp_replace_all": _placed, "in_zone": _in_zone,
         "strftime": format_template({
             **{name: f"date_format({{0}}, '{format_}')" for name, format_ in _FORMATS.items()},
