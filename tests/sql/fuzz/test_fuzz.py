@@ -13,9 +13,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from tests.depth import DEEP
 from tests.sql.fuzz import cases
 
-DEEP = bool(os.environ.get("DISCREET_DEEP"))
 FIRST, LAST = map(int, os.environ.get("DISCREET_FUZZ", f"0:{20_000 if DEEP else 20}").split(":"))
 SHARDS = 4 if LAST - FIRST <= 1000 else 40
 

@@ -2,7 +2,7 @@
 
 Noise is drawn with the sampler that answers are made with around exact zeros. Power: 1,000 answers of 200 groups, whose
 share has a standard error of 0.7 points at 95 % (2.8 points for 60 answers, where a statement takes longer); a test
-fails below 90 % (75 %), which by chance happens less than once in 10^9. Intervals of one number each, the planted
+fails below 90 % (72 %), which by chance happens less than once in 10^9. Intervals of one number each, the planted
 fault, hold all together in 0.004 % of answers, and those of chosen rows in next to none.
 """
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 import pytest
 from tests import shared
 from tests.consenting import protected
+from tests.depth import DEEP, examples
 from tests.inside import engine_of, exact_of, noisy_of, workload_plan_of
 
 import discreet as dp
@@ -21,7 +21,7 @@ from discreet.sql.plan.limits import NO_LIMITS, Limits
 from discreet.sql.plan.plan import QueryPlan
 
 NONE: Any = lambda _, exact: exact  # noqa: E731  no noise
-DEEP = int(os.environ.get("DISCREET_DEEP", "0")) * 40
+SEEDS = range(examples(1, 41))
 UNITS, EACH = 40, 6
 
 
@@ -217,7 +217,7 @@ def test_people_who_allow_different_epsilons_are_asked_apart() -> None:
     assert protected().sql(sql, 1).columns == ["n"]
 
 
-@pytest.mark.parametrize("seed", range(1 + DEEP))
+@pytest.mark.parametrize("seed", SEEDS)
 def test_random_data_and_limits(seed: int) -> None:
     random = np.random.default_rng(seed)
     limits = Limits(int(random.integers(1, 7)), int(random.integers(1, 4)), int(random.integers(1, 4)))
