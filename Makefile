@@ -62,11 +62,11 @@ test: style  ## lint, types, import contracts and every test
 	@$(MAKE) --no-print-directory -j2 types tests
 
 # Each charge of a ledger waits for the disk, which leaves a core idle for minutes; so the files of tests are in memory,
-# where there is room. A deep run has them on the disk.
+# where there is ample room. Any user may write there, as in /tmp. A deep run has them on the disk.
 MEMORY ?= /dev/shm
 tests: $(VENV)/dev
-	@if [ "$$(df -Pk $(MEMORY) 2> /dev/null | awk 'NR == 2 {print $$4}')" -gt 4000000 ] 2> /dev/null; then \
-		TMPDIR=$$(mktemp -d $(MEMORY)/discreet-XXXXXX) && export TMPDIR && trap 'rm -rf "$$TMPDIR"' EXIT HUP INT TERM; fi; \
+	@if [ "$$(df -Pk $(MEMORY) 2> /dev/null | awk 'NR == 2 {print $$4}')" -gt 8000000 ] 2> /dev/null; then \
+		TMPDIR=$$(mktemp -d $(MEMORY)/discreet-XXXXXX) && chmod 1777 "$$TMPDIR" && export TMPDIR && trap 'rm -rf "$$TMPDIR"' EXIT HUP INT TERM; fi; \
 	$(BIN)/python -m pytest -n $(WORKERS)
 
 test-deep: lint  ## the same with every case of every list, which make test slices, and more random ones; hours

@@ -84,10 +84,8 @@ def excesses(
         assert release.discovery is not None
         mechanism = release.discovery.mechanism(release)
         reach = {1: 24, 2: 24, 3: 12}[len({*before, *after})]
-        monkeypatch.setattr("tests.mechanisms.numeric.test_threshold.REACH", reach)
-        a, missed_a = law(mechanism, before, monkeypatch)
-        monkeypatch.setattr("tests.mechanisms.numeric.test_threshold.REACH", reach)
-        b, missed_b = law(mechanism, after, monkeypatch)
+        a, missed_a = law(mechanism, before, monkeypatch, reach)
+        b, missed_b = law(mechanism, after, monkeypatch, reach)
         bound = exp(mechanism.epsilon)
         slack = missed_a + missed_b
         assert bound * slack < mechanism.delta / 10
