@@ -14,7 +14,9 @@ LAZY   := --no-compile
 # Its trees stay to the end: collecting garbage takes a seventh of its time and frees next to nothing.
 MYPY   := import gc; gc.disable(); from mypy.__main__ import console_entry; console_entry()
 # One for each core; each starts a PostgreSQL of its own, and one of them a Spark, see tests/conftest.py.
-WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+# One more where memory is ample, as each waits for a server, a browser or a clock a quarter of its time.
+WORKERS ?= $(shell cores=$$(nproc 2> /dev/null || echo 2); \
+	awk -v n=$$cores '/^MemAvailable/ && $$2 > 4000000 * (n + 1) {more = 1} END {print n + more}' /proc/meminfo 2> /dev/null || echo $$cores)
 
 .PHONY: help demo serve clickhouse test test-deep tests lint style types bench bench-peers corpus docs clean
 
