@@ -72,9 +72,7 @@ def test_an_interval_covers(tmp_path: Path) -> None:
     sql = "SELECT QUANTILE_DISC(d, 0.5) AS m FROM data"
     middle = sorted(table["d"].to_pylist())[1999]
     missed = 0
-    for turn in range(
-        releases
-    ):  # an epsilon of its own: the same question at the same epsilon is one release
+    for turn in range(releases):  # an epsilon of its own: the same question at the same one is one release
         answer = session.sql(sql, 1 + turn / 1000, confidence=0.999)
         missed += not answer.low["m"][0].as_py() <= middle <= answer.high["m"][0].as_py()
         assert answer.high["m"][0].as_py() - answer.low["m"][0].as_py() < 60 * DAY
