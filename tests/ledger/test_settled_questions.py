@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.depth import DEEP
 from tests.warm import programs
 
 from discreet.ledger import Account, Ledger, Loss, open_ledger, settled_questions
@@ -14,6 +15,8 @@ from discreet.ledger.sqlite import store
 from discreet.ledger.sqlite.store import SqliteStore
 
 VISITS = Account("data set visits", Loss(1000))
+MANY = 100 if DEEP else 30
+LAST = f"old {MANY - 1}"
 
 
 def answered(ledger: Ledger, question: str) -> None:
@@ -35,24 +38,24 @@ def reads(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> list[object]:
 
 def test_a_new_question_needs_no_transaction(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with open_ledger(tmp_path / "l.db") as ledger:
-        for at in range(30):
+        for at in range(MANY):
             answered(ledger, f"old {at}")
     with open_ledger(tmp_path / "l.db") as ledger:
         answered(ledger, "first")
         seen = reads(ledger, monkeypatch)
         assert ledger.replay("new") is None
-        assert [ledger.has_settled(one) for one in ("new", "old 0", "old 29", "first")] == [
+        assert [ledger.has_settled(one) for one in ("new", "old 0", LAST, "first")] == [
             False,
             True,
             True,
             True,
         ]
         assert not seen
-        for question in ("old 0", "old 29", "first"):
+        for question in ("old 0", LAST, "first"):
             assert ledger.replay(question) == question.encode()
         answered(ledger, "new")
         assert ledger.replay("new") == b"new"
-        assert ledger.verify() == 64
+        assert ledger.verify() == 2 * MANY + 4
 
 
 ELSEWHERE = """

@@ -12,6 +12,7 @@ from discreet.noise import bernoulli_odds, digits, entropy, exponential_choice, 
 from discreet.noise.bernoulli import powers, toss, toss_each
 from discreet.noise.choice import below
 from discreet.noise.lanes import Thresholds
+from tests.depth import DEEP
 from tests.noise.fit import ALARM, alarm
 from tests.noise.tape import Flipped, agrees, every_tape, exp
 
@@ -73,15 +74,17 @@ def test_goodness_of_fit_of_uniform(n: int) -> None:
 
 
 def test_goodness_of_fit_of_choices() -> None:
-    # 2,500 choices among 5, false alarm 1e-11; a probability of 0.4 wrong by 0.07 is caught.
+    # 2,500 choices among 5, false alarm 1e-11; a probability of 0.4 wrong by 0.07 is caught. A deep run makes 4,000
+    # and catches 0.055.
+    many, steps = (4000, 400_000) if DEEP else (2500, 100_000)
     gaps = [0, 1, Fraction(3, 2), 2, 50]
     p = np.exp(-np.array(gaps, float))
-    exponential = np.bincount([exponential_choice(gaps, 1) for _ in range(2500)], minlength=5)
+    exponential = np.bincount([exponential_choice(gaps, 1) for _ in range(many)], minlength=5)
     assert alarm(exponential, p / p.sum()) > ALARM
     flips = np.bincount([permute_and_flip(np.array([0, 2, 3, 4, 100]), 2) for _ in range(4000)], minlength=5)
     # P(i) = integral of p_i prod (1 - p_j x): compared with the exponential law it is told apart.
     assert alarm(flips, p / p.sum()) < ALARM
-    x = (np.arange(100_000) + 0.5) / 100_000
+    x = (np.arange(steps) + 0.5) / steps
     law = [np.mean(p[i] * np.prod([1 - p[j] * x for j in range(5) if j != i], axis=0)) for i in range(5)]
     assert alarm(flips, law) > ALARM
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.noise.cube import accepted, chance, cube
+from tests.depth import DEEP
 from tests.noise.tape import every_tape
 
 
@@ -31,9 +32,11 @@ def test_a_radius_is_kept_with_its_chance_by_every_tape() -> None:
 def test_the_law_of_points_by_draws() -> None:
     """6,000 points of 2 at scale 2, by the largest coordinate: within 7 standard errors, an alarm below 1e-9.
 
-    A radius of d geometrics, not d + 1, moves the first cell by more than 40 of them.
+    A radius of d geometrics, not d + 1, moves the first cell by more than 40 of them; of 12,000 points in a deep run by
+    more than 60.
     """
-    points = np.abs(np.array(cube(Fraction(2), 6_000, 2)))
+    many, moved = (12_000, 60) if DEEP else (6_000, 40)
+    points = np.abs(np.array(cube(Fraction(2), many, 2)))
     largest = points.max(axis=1)
     sizes = np.arange(400)
     shells = np.where(sizes == 0, 1, 8 * sizes) * np.exp(-sizes / 2)
@@ -43,12 +46,13 @@ def test_the_law_of_points_by_draws() -> None:
         assert abs((largest == m).mean() - law[m]) < 7 * deviation
     planted = sizes + 1.0  # the radius of one geometric less
     planted = planted * np.exp(-sizes / 2) / (planted * np.exp(-sizes / 2)).sum()
-    assert abs(planted[0] - law[0]) > 40 * np.sqrt(law[0] / len(points))
+    assert abs(planted[0] - law[0]) > moved * np.sqrt(law[0] / len(points))
 
 
 def test_a_point_is_symmetric_and_coordinates_are_alike() -> None:
-    """Means of 4,000 points within 7 standard errors of 0, and both spreads within a tenth."""
-    points = np.array(cube(Fraction(50), 4_000, 2))
+    """Means of 4,000 points (8,000 in a deep run) within 7 standard errors of 0, and both spreads within a tenth."""
+    many = 8_000 if DEEP else 4_000
+    points = np.array(cube(Fraction(50), many, 2))
     right = 50 * np.sqrt(3 * 4 / 3)
-    assert np.abs(points.mean(axis=0)).max() < 7 * right / np.sqrt(4_000)
+    assert np.abs(points.mean(axis=0)).max() < 7 * right / np.sqrt(many)
     assert np.abs(points.std(axis=0) / right - 1).max() < 0.1

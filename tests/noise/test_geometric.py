@@ -19,12 +19,12 @@ HALF = Fraction(1, 2)
 
 @pytest.mark.parametrize(
     ("scale", "bits", "width", "rest", "depth"),
-    # A deep run asks the first with a bit as well.
+    # A deep run asks the first with a bit as well, and longer tapes.
     [
-        (HALF, 0, 1, 1, 20),
-        *[(HALF, 1, 1, 1, 20)] * DEEP,
-        (Fraction(1), 2, 1, 1, 18),
-        (Fraction(3, 4), 1, 2, 3, 20),
+        (HALF, 0, 1, 1, 24 if DEEP else 20),
+        *[(HALF, 1, 1, 1, 24)] * DEEP,
+        (Fraction(1), 2, 1, 1, 20 if DEEP else 18),
+        (Fraction(3, 4), 1, 2, 3, 22 if DEEP else 20),
     ],
 )
 def test_the_law_by_every_tape(scale: Fraction, bits: int, width: int, rest: int, depth: int) -> None:

@@ -73,7 +73,8 @@ def test_a_page_fits_a_phone_and_is_dark_where_that_is_wanted(tmp_path: Path) ->
             "(m => m.getBoundingClientRect().width / m.viewBox.baseVal.width)(document.querySelector('svg.marks'))"
         )
         for name, width, scheme in (
-            ("map", 360, "dark"), ("map", 1280, "light"), ("one", 360, "light"), *[("map", 768, "dark")] * DEEP,
+            ("map", 360, "dark"), ("map", 1280, "light"), ("one", 360, "light"),
+            *[("map", 768, "light"), ("map", 768, "dark"), ("map", 1280, "dark")] * DEEP,
         ):  # fmt: skip
             page.set_viewport_size({"width": width, "height": 800})
             page.emulate_media(color_scheme=scheme)

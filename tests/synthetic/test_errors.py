@@ -13,6 +13,7 @@ from discreet.synthetic import adaptive
 from discreet.synthetic.adaptive import measure, workload_of
 from discreet.synthetic.errors import MarginalError, errors_of, noise_most
 from discreet.synthetic.fitting import Fitting, Measured, total_of
+from tests.depth import DEEP
 from tests.synthetic.models import SIZES, rows
 
 WORKLOAD = workload_of(SIZES, dict.fromkeys(itertools.combinations(range(5), 2), 1))
@@ -53,7 +54,7 @@ def test_bounds_hold(concentrated: bool) -> None:
 
 
 def test_planted_bounds_that_are_too_small_are_found() -> None:
-    assert all_wrong(True, 0.1, 3)
+    assert all_wrong(True, 0.1, RUNS if DEEP else 3)
 
 
 @pytest.mark.parametrize("concentrated", [False, True])

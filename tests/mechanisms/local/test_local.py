@@ -199,14 +199,15 @@ def test_each_person_has_coins_of_their_own() -> None:
 )
 def test_estimates_are_unbiased_and_have_the_error_they_say(mechanism: Any) -> None:
     # 1,000 surveys of 500 people: the mean is within 7 deviations (false alarm 3e-12), the rms within 15 %,
-    # which is 6.7 of its own.
+    # which is 6.7 of its own. A deep run makes 2,000, whose rms is within 12 %, 7.6 of its own.
+    surveys, most = (2000, 0.12) if DEEP else (1000, 0.15)
     people = np.repeat(np.arange(4), [250, 150, 100, 0])
-    counts = np.array([mechanism.estimate(mechanism.release(people)).counts for _ in range(1000)])
+    counts = np.array([mechanism.estimate(mechanism.release(people)).counts for _ in range(surveys)])
     truth = np.array([250, 150, 100, 0])
     sd = mechanism.estimate(mechanism.release(people)).sd
-    assert np.abs(counts.mean(axis=0) - truth).max() < 7 * sd.max() / math.sqrt(1000)
-    assert counts.std(axis=0) == pytest.approx(exact_sd(mechanism, truth, 500), rel=0.15)
-    assert (counts.std(axis=0) / 500 <= 1.15 * mechanism.rms(500)).all() or isinstance(
+    assert np.abs(counts.mean(axis=0) - truth).max() < 7 * sd.max() / math.sqrt(surveys)
+    assert counts.std(axis=0) == pytest.approx(exact_sd(mechanism, truth, 500), rel=most)
+    assert (counts.std(axis=0) / 500 <= (1 + most) * mechanism.rms(500)).all() or isinstance(
         mechanism, UnaryEncoding
     )
 
@@ -316,12 +317,14 @@ def test_a_sum_of_laplace_variables() -> None:
 
 
 def test_local_means() -> None:
-    # 600 surveys of 30 people at 90 %: binomial, false alarm 1e-11; a cover off by 8 % is caught.
+    # 600 surveys of 30 people at 90 %: binomial, false alarm 1e-11; a cover off by 8 % is caught. A deep run
+    # makes 1,000 and catches 6 %.
+    surveys = 1000 if DEEP else 600
     mechanism = LocalLaplace(2, -1, 3)
     values = np.linspace(-1, 3, 30)
-    means = [mechanism.estimate(mechanism.release(values)) for _ in range(600)]
+    means = [mechanism.estimate(mechanism.release(values)) for _ in range(surveys)]
     inside = sum(low <= 1 <= high for low, high in (mean.interval(0.9) for mean in means))
-    assert stats.binomtest(inside, 600, 0.9).pvalue > ALARM
+    assert stats.binomtest(inside, surveys, 0.9).pvalue > ALARM
     assert np.std([mean.value for mean in means]) == pytest.approx(mechanism.rms(30), rel=0.2)
     assert mechanism.rms(30) == means[0].sd
     low, high = means[0].interval(0.9)

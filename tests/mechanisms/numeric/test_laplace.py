@@ -18,6 +18,7 @@ from discreet.mechanisms import Laplace, values
 from discreet.mechanisms.numeric.laplace import float_half_width
 from discreet.noise.entropy import Source
 from discreet.noise.geometric import draw, plan
+from tests.depth import DEEP
 from tests.noise.fit import ALARM, laplace_alarms
 from tests.noise.tape import every_tape, exp
 
@@ -41,7 +42,7 @@ def law_by_every_tape(scale: Fraction) -> tuple[dict[int, Fraction], Fraction]:
     def run(source: Source) -> int:
         return int(draw(source, chosen, 1)[0])
 
-    return every_tape(run, 20)
+    return every_tape(run, 24 if DEEP else 20)
 
 
 def test_neighbours_differ_by_at_most_epsilon_by_every_tape() -> None:

@@ -103,14 +103,13 @@ def distances(made: SurroundedQuantile, data: tuple[int, ...]) -> Any:
 
 @pytest.mark.parametrize("reach", [quantile.REACH, Fraction(1, 2)])
 def test_the_law_is_that_of_the_draws(reach: Fraction, monkeypatch: pytest.MonkeyPatch) -> None:
-    # 15,000 draws of number and ends; an epsilon that is off by a third is caught. Where leaves are soon far, numbers
-    # are proposed by the way that is hardly ever gone.
+    # 15,000 draws of number and ends; an epsilon that is off by a third is caught (of 30,000 in a deep run: by a
+    # sixth). Where leaves are soon far, numbers are proposed by the way that is hardly ever gone.
+    many, wrong = (30_000, 2.5) if DEEP else (15_000, 2)
     monkeypatch.setattr(quantile, "REACH", reach)
     data = (1, 2, 0, 3)
-    seen = Counter(
-        map(tuple, QuantilesWithEnds(3, [HALF], MEASURE).release(counts(*[data] * 15_000)).tolist())
-    )
-    for epsilon in (3, 2):
+    seen = Counter(map(tuple, QuantilesWithEnds(3, [HALF], MEASURE).release(counts(*[data] * many)).tolist()))
+    for epsilon in (3, wrong):
         law = by_outcome(QuantilesWithEnds(epsilon, [HALF], MEASURE), counts)(data)
         assert sum(law.values()) == pytest.approx(1)
         assert seen.keys() <= law.keys()
@@ -176,7 +175,7 @@ def test_intervals_cover_wherever_values_lie(monkeypatch: pytest.MonkeyPatch) ->
     assert min(coverages([0.2], [100], ["9/10"])) >= 0.945
     assert min(coverages([2], [10_000], ["1/2"])) >= 0.945
     monkeypatch.setattr(surrounded_quantile, "MARGIN", Fraction(1, 2))
-    assert any(one < 0.9 for one in coverages([2], [10_000], ["1/2"]))
+    assert any(one < 0.9 for one in coverages([2], [10_000], ["1/2", *["9/10"] * DEEP]))
 
 
 def test_where_values_lie_densely_no_more_hold_than_are_wanted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,18 +206,18 @@ def test_of_two_like_heaps_the_middle_is_held() -> None:
 
 @deep  # the law of the draws themselves is seen above
 def test_the_law_of_the_coverage_is_that_of_draws() -> None:
-    # 2,000 intervals; by Hoeffding the share is within 0.077 but once in 10^9, and that of wide ones likewise.
+    # 4,000 intervals; by Hoeffding the share is within 0.055 but once in 10^9, and that of wide ones likewise.
     data = list(data_sets())[2]
     made, leaves = QuantilesWithEnds(5, [0.75], data.measure), some_of(data, 60, 7)
-    group = np.repeat(np.arange(2_000), 60)
-    many = SparseCounts.of(2_000, data.measure.leaves, group, np.tile(leaves, 2_000), 0 * group + 1)
+    group = np.repeat(np.arange(4_000), 60)
+    many = SparseCounts.of(4_000, data.measure.leaves, group, np.tile(leaves, 4_000), 0 * group + 1)
     drawn_, exact = made.release(many), exact_leaf(leaves, Fraction(3, 4))
     held = np.mean((drawn_[:, 1] <= exact) & (exact <= drawn_[:, 2]))
-    assert held == pytest.approx(coverage(leaves, made), abs=0.077)
+    assert held == pytest.approx(coverage(leaves, made), abs=0.055)
     chance, low, high = outcomes(leaves, made.number(Fraction(3, 4)))
     wide = high - low > data.measure.leaves // 50
     found = np.mean(drawn_[:, 2] - drawn_[:, 1] > data.measure.leaves // 50)
-    assert found == pytest.approx(float(chance[wide].sum() / chance.sum()), abs=0.077)
+    assert found == pytest.approx(float(chance[wide].sum() / chance.sum()), abs=0.055)
 
 
 def test_far_leaves_in_wide_entries_have_the_same_ends() -> None:

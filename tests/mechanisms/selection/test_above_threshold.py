@@ -17,7 +17,7 @@ from scipy import stats
 from discreet.errors import Exhausted, InvalidParameter
 from discreet.mechanisms import AboveThreshold
 from discreet.noise.distribution import DiscreteLaplace
-from tests.depth import in_turn
+from tests.depth import DEEP, in_turn
 from tests.mechanisms.chances import Chances, Found, ceiling, leak, stand_in
 from tests.noise.fit import ALARM
 
@@ -32,7 +32,7 @@ def law(
 PAIRS = [([0, 0], [1, -1]), ([1, 1], [0, 0]), ([0, 1], [1, 0]), ([-1, 0], [0, 1])]
 
 
-# A deep run asks each pair with all parameters.
+# A deep run asks each pair with all parameters, and leaves as little undecided with `resets`.
 @pytest.mark.parametrize(
     ("pair", "parameters"), in_turn(PAIRS, [{"c": 1}, {"c": 2}, {"c": 2, "resets": True}])
 )
@@ -42,7 +42,7 @@ def test_neighbours_differ_by_at_most_epsilon(
     resets = "resets" in parameters
     chances = stand_in(monkeypatch, 0.03 if resets else 1e-3)
     mechanism = AboveThreshold(6, **parameters)
-    laws = [law(chances, mechanism, values, 1e-6 if resets else 1e-7) for values in pair]
+    laws = [law(chances, mechanism, values, 1e-6 if resets and not DEEP else 1e-7) for values in pair]
     assert leak(*laws) <= 6
     assert resets or ceiling(*laws) <= 6.6  # the rarest outcomes have little more mass than what is undecided
 
@@ -257,12 +257,14 @@ def test_scales_add_up_to_epsilon() -> None:
 @pytest.mark.parametrize("parameters", [{}, {"c": 3}, {"c": 3, "resets": True}, {"granularity": 0.25}])
 def test_error_covers(parameters: dict[str, Any]) -> None:
     # 500 runs of 20 questions well below and one well above: at 90 % at most 50 may fail; false alarm of 95
-    # failures is below 1e-9. The bound is a union bound, and holds with room.
+    # failures is below 1e-9. The bound is a union bound, and holds with room. A deep run makes 1,000: at most 100 may
+    # fail, and 190 do with a chance far below 1e-9.
+    runs = 1000 if DEEP else 500
     mechanism = AboveThreshold(1, **parameters)
     margin = mechanism.error(21, 0.9)
     values = [100 - math.ceil(margin) - 1] * 20 + [100 + math.ceil(margin) + 1]
-    good = [mechanism.start(100).above_each(values).tolist() == [False] * 20 + [True] for _ in range(500)]
-    assert sum(good) > 405
+    good = [mechanism.start(100).above_each(values).tolist() == [False] * 20 + [True] for _ in range(runs)]
+    assert sum(good) > 0.81 * runs
     assert mechanism.error(1000) > mechanism.error(10)
     assert isinstance(margin, float)
 

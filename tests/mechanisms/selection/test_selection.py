@@ -18,7 +18,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms import Exponential, PermuteAndFlip
 from discreet.mechanisms.selection.selection import Selection
 from discreet.noise import choice
-from tests.depth import in_turn
+from tests.depth import DEEP, in_turn
 from tests.mechanisms.chances import Chances, Found, ceiling, leak
 from tests.noise.fit import ALARM, alarm
 from tests.noise.tape import agrees, exp
@@ -131,8 +131,9 @@ def test_a_coin_of_the_wrong_scale_is_seen(
 @pytest.mark.parametrize("kind", BOTH)
 def test_goodness_of_fit_of_the_vote(kind: type[Selection]) -> None:
     # 2,500 releases, false alarm 1e-11; a probability of 0.2 wrong by 0.06 is caught.
+    # A deep run draws 5,000 and catches 0.04.
     mechanism = kind(0.2)
-    names = [mechanism.release(VOTES) for _ in range(2500)]
+    names = [mechanism.release(VOTES) for _ in range(5000 if DEEP else 2500)]
     counts = [names.count(name) for name in VOTES]
     paper = mechanism.probabilities(VOTES)
     assert alarm(counts, paper) > ALARM
@@ -141,11 +142,12 @@ def test_goodness_of_fit_of_the_vote(kind: type[Selection]) -> None:
 
 def test_permute_and_flip_is_told_apart_from_the_exponential_mechanism() -> None:
     # 8,000 releases: the chi-square statistic has noncentrality 301, so that the alarm is missed with
-    # a probability below 10^-12.
-    mechanism = PermuteAndFlip(0.5)
-    names = [mechanism.release(VOTES) for _ in range(8_000)]
+    # a probability below 10^-12. A deep run draws 12,000 at epsilon 0.2: noncentrality 309.
+    epsilon, many = (0.2, 12_000) if DEEP else (0.5, 8_000)
+    mechanism = PermuteAndFlip(epsilon)
+    names = [mechanism.release(VOTES) for _ in range(many)]
     counts = [names.count(name) for name in VOTES]
-    assert alarm(counts, Exponential(0.5).probabilities(VOTES)) < ALARM
+    assert alarm(counts, Exponential(epsilon).probabilities(VOTES)) < ALARM
 
 
 @pytest.mark.parametrize("kind", BOTH)

@@ -11,10 +11,11 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.noise.large import laplace as module
 from discreet.noise.large.laplace import draw, large_laplace
+from tests.depth import DEEP
 from tests.noise.tape import agrees, every_tape
 
 SCALE = Fraction(2)
-DEPTH = 12
+DEPTH = 13 if DEEP else 12
 
 
 def law(scale: Fraction, k: int) -> Fraction:

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests import shared
-from tests.depth import few
+from tests.depth import DEEP, few
 
 from discreet.errors import InvalidParameter
 from discreet.sql.inspect import preview
@@ -32,13 +32,14 @@ QUESTIONS = {
 
 
 def ratio(expression: str, bounds: tuple[int, int]) -> float:
-    """The half-width that was foretold, over the middle one of five answers to the same question."""
+    """The half-width that was foretold, over the middle one of five answers to the same question; of eleven if deep."""
+    many = 11 if DEEP else 5
     table = pa.table({"x": np.linspace(*bounds, ROWS)})
     query = f"SELECT {expression} AS v FROM data"
     with shared.protect(table, privacy_unit="row", bounds={"x": bounds}, budget=1000) as session:
         said = session.preview(query, epsilon=1)
         assert "spread over their bounds" in said.assumed
-        answers = [session.sql(query, epsilon=1 + Fraction(at, 10**9)) for at in range(5)]
+        answers = [session.sql(query, epsilon=1 + Fraction(at, 10**9)) for at in range(many)]
     widths = [(each.high["v"][0].as_py() - each.low["v"][0].as_py()) / 2 for each in answers]
     return float(said.errors["v"]) / float(np.median(widths))
 

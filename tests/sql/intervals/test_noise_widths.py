@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from tests import inside
-from tests.depth import examples
+from tests.depth import DEEP, examples
 from tests.sql.plan.test_noise_choice import DELTA, WARDS, protect
 
 import discreet as dp
@@ -27,8 +27,9 @@ from discreet.sql.plan.plan import QueryPlan
 RUNS = examples(2, 3)
 """Releases of 400 groups each, so 800 independent draws at least: at a coverage of 95 %, 89.5 to 99 % but for 1e-9.
 
-The planted fault covers 83 %, of which 89.5 % are seen once in 10^7.
+The planted fault covers 83 %, of which 89.5 % are seen once in 10^7. In a deep run 1,200 draws: 91 to 99 %.
 """
+LEAST = 0.91 if DEEP else 0.895
 COLUMNS = ["COUNT(*) AS n", "AVG(x) AS a", "SUM(x) AS s", "SUM(x) / COUNT(*) AS r", "COUNT(*) + SUM(x) AS t"]
 
 
@@ -62,7 +63,7 @@ def test_intervals_hold_as_often_as_they_say(session: dp.Session, monkeypatch: p
     assert plan.releases[0].gaussian(0)
     found = coverage(session, plan)
     assert set(found) == {"n", "a", "s", "r", "t"}
-    assert all(share >= 0.895 for share in found.values()), found
+    assert all(share >= LEAST for share in found.values()), found
     assert max(found["s"], found["t"]) <= 0.99, (
         found
     )  # others are whole, or unbounded where noise drowns them
@@ -72,7 +73,7 @@ def test_intervals_hold_as_often_as_they_say(session: dp.Session, monkeypatch: p
         discrete_gaussian, "half_width_of", lambda v, outside: half_width_of(0.49 * v, outside)
     )
     narrow = coverage(session, planned(session, 20, ["SUM(x) AS s", "COUNT(*) + SUM(x) AS t"]))
-    assert max(narrow.values()) < 0.895, narrow
+    assert max(narrow.values()) < LEAST, narrow
 
 
 def test_a_single_integer_has_the_width_of_its_own_law(session: dp.Session) -> None:

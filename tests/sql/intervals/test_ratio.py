@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import parse_one
 from tests import inside, shared
-from tests.depth import few
+from tests.depth import DEEP, few
 
 import discreet as dp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
@@ -80,15 +80,16 @@ def test_intervals_hold_as_often_as_they_say(opened: dp.Session, item: str) -> N
 
 
 def test_a_divisor_that_may_be_zero_leaves_no_end(opened: dp.Session) -> None:
-    assert covered(opened, "SUM(x) / SUM(y - 49.99)", 10)[1] > 0.8
-    assert covered(opened, "SUM(x) / SUM(y)", 10)[1] == 0
+    runs = RUNS if DEEP else 10
+    assert covered(opened, "SUM(x) / SUM(y - 49.99)", runs)[1] > 0.8
+    assert covered(opened, "SUM(x) / SUM(y)", runs)[1] == 0
 
 
 def test_ends_that_are_too_near_are_found(opened: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         noise_widths, "half_width", lambda *args: 0.7 * half_width(*args)
     )  # the planted fault
-    assert covered(opened, "SUM(x) / SUM(y)", 20)[0] < 0.93
+    assert covered(opened, "SUM(x) / SUM(y)", RUNS if DEEP else 20)[0] < 0.93
 
 
 def test_the_ends_are_those_of_the_test_itself() -> None:
