@@ -54,4 +54,4 @@ def test_no_log_has_the_text_and_others_keep_their_words(caplog: pytest.LogCaptu
         statements("GRANT secret TO ana")
         assert caplog.records == []
         logging.getLogger("sqlglot").warning("of somebody else")
-    assert [one.message for one in caplog.records] == ["of somebody else"]
+    assert [one.getMessage() for one in caplog.records] == ["of somebody else"]
