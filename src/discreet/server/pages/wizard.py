@@ -87,8 +87,7 @@ async def decided(request: Request, visitor: Manager) -> Response:
         try:
             return made()
         except PolicyError as error:  # a fault of the form, whose writer is the steward of this very machine
-            said = InvalidParameter(error.cause, error.fix)
-        raise said
+            raise InvalidParameter(error.cause, error.fix) from None
 
     try:
         name = await service.look(visitor.caller, heard)
