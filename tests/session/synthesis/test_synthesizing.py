@@ -14,6 +14,7 @@ from tests import shared
 
 import discreet as dp
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
+from discreet.session.analyst import AnalystSession
 
 ROWS = 3000
 
@@ -88,6 +89,15 @@ def test_again_is_free_and_the_same() -> None:
         assert (more.replayed, len(more)) == (True, 7)  # drawn from the same released numbers
         session.synthesize(epsilon=1, columns=["age", "county"], degree=1)
         assert session.budget.spent == 2
+
+
+def test_a_table_that_another_analyst_bought_is_not_said_to_be_free() -> None:
+    with opened() as session:
+        ana, ben = (AnalystSession(session, name, 5) for name in ("ana", "ben"))
+        told = [one.synthesize(epsilon=1, columns=["age", "county"]).replayed for one in (ana, ben, ben)]
+        assert told == [False, False, True]
+        assert ben.budget.spent == 1
+        assert session.budget.spent == 1
 
 
 def test_earlier_answers_are_looked_for_beside_a_synthetic_table() -> None:

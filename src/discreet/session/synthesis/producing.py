@@ -22,6 +22,7 @@ from discreet.escaping import name as one_line
 from discreet.ledger import Loss
 from discreet.mechanisms.adaptive import AdaptiveRounds
 from discreet.rational import show
+from discreet.release.bill import was_free
 from discreet.release.draw import Draw, Use
 from discreet.release.gate import event_of
 from discreet.release.plan import ReleasePlan
@@ -192,7 +193,7 @@ class Synthesis:
 
         def again(stored: bytes) -> SyntheticTable:
             kept = _Kept.read(stored)
-            return replace(self._table(kept, self._fitted(kept.measured), loss), replayed=True)
+            return replace(self._table(kept, self._fitted(kept.measured), loss), replayed=was_free())
 
         return ReleasePlan(
             question=self._question(queries.identity(whole), mechanism),
