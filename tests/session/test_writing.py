@@ -35,6 +35,7 @@ from discreet.release import answer_file
 from discreet.release.answer_archive import Packer
 from discreet.release.answer_file import Target
 from discreet.session import writing
+from discreet.session.analyst import AnalystSession
 from discreet.sql.finish import blockwise as streamed
 from discreet.sql.finish import many_groups, recall
 from discreet.sql.intervals import closed_form
@@ -108,6 +109,20 @@ def test_a_file_holds_the_answer(query: str, tmp_path: Path, monkeypatch: pytest
         assert pq.read_table(tmp_path / "c.parquet").replace_schema_metadata(None).equals(other.to_arrow())
     assert session.budget.spent == 1
     assert session.ledger.verify() == 2
+
+
+def test_an_answer_that_another_analyst_bought_is_not_said_to_be_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(streamed, "NUMBERS", 1_200)
+    session = protect(tmp_path)
+    ana, ben, cleo = (AnalystSession(session, name, 5) for name in ("ana", "ben", "cleo"))
+    asked = [ana.write, ben.write, ben.write]
+    told = [write(QUESTIONS[0], 1, tmp_path / f"{at}.parquet").replayed for at, write in enumerate(asked)]
+    assert told == [False, False, True]
+    ana.sql(QUESTIONS[0], 0.5)  # answered in memory, and kept whole
+    told = [cleo.write(QUESTIONS[0], 0.5, tmp_path / f"whole {at}.parquet").replayed for at in range(2)]
+    assert told == [False, True]
 
 
 # A deep run writes the answers of all.
@@ -337,6 +352,7 @@ import os, signal, sys
 import discreet as dp
 from discreet.sql.finish import blockwise as streamed
 from discreet.session import writing
+from discreet.session.analyst import AnalystSession
 writing.EVERY, streamed.NUMBERS = 0.0, 20_000
 folder, at = sys.argv[1], int(sys.argv[2])
 session = dp.protect(folder + "/data.parquet", privacy_unit="row", bounds={"x": (0, 299), "y": (0, 299)}, budget=9,

@@ -6,7 +6,7 @@ import datetime as dt
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import IO
@@ -16,6 +16,7 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.release.answer_archive import Packer, answer_of, made_of
 from discreet.release.answer_file import Target
+from discreet.release.bill import was_free
 from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.session.budget import DATA_SET
@@ -134,7 +135,7 @@ def streamed(queries: Queries, question: Question, plan: QueryPlan, target: Targ
             return kept
 
         asked = queries.release_plan(
-            question, plan, compute, lambda noisy: (False, noisy), lambda _: True, file=kept
+            question, plan, compute, lambda noisy: (False, noisy), lambda _: was_free(), file=kept
         )
         replayed = gate.release(asked, queries.ledger, queries.account)
         with zipfile.ZipFile(kept) as archive:
@@ -182,7 +183,7 @@ def _releases(
         and release.question == plan.text
         and not plan.shaping
     ):
-        yield release
+        yield replace(release, replayed=replayed)
         return
     made = made_of(archive)
     for answered in answers(plan, archive, queries.catalog.public, level.confidence, folder, level.together):
