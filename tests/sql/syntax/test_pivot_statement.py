@@ -49,6 +49,31 @@ def test_conditions_behind_on_of_a_pivot_are_read(text: str, read: str) -> None:
     assert found.sql("duckdb") == read
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM t PIVOT(SUM(x) FOR y IN (1, 2)) AS p JOIN u ON p.a = u.a WHERE u.c = 1",
+        "SELECT * FROM t PIVOT(SUM(x) FOR y IN (1, 2)) AS p JOIN u ON p.a = u.a LEFT JOIN v ON v.a = u.a",
+        'SELECT t."pivot" FROM t JOIN u ON t.a = u.a WHERE u.c > 1',
+    ],
+)
+def test_conditions_behind_on_of_a_join_are_left_alone(text: str) -> None:
+    (found,) = statements(text.replace('"', ""))
+    assert found.sql("duckdb") == text
+
+
+@pytest.mark.parametrize(
+    ("condition", "read"),
+    [
+        ("x ISNULL", "x IS NULL"), ("x NOTNULL", "NOT x IS NULL"), ("x ~ 'a'", "REGEXP_MATCHES(x, 'a')"),
+        ("x ^@ 'a'", "STARTS_WITH(x, 'a')"), ("x && y", "x && y"), ("x @> y", "x @> y"), ("x <@ y", "x <@ y"),
+    ],
+)  # fmt: skip
+def test_each_spelling_of_a_condition_is_read(condition: str, read: str) -> None:
+    (found,) = statements(f"PIVOT t ON {condition} USING COUNT(*)")
+    assert found.sql("duckdb") == f"PIVOT t ON ({read}) USING COUNT(*)"
+
+
 def test_no_log_has_the_text_and_others_keep_their_words(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         statements("GRANT secret TO ana")

@@ -17,13 +17,17 @@ BEHIND = ("ORDER BY", "LIMIT", "OFFSET")
 CONDITIONS = frozenset({
     TokenType.EQ, TokenType.NEQ, TokenType.NULLSAFE_EQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE,
     TokenType.AND, TokenType.OR, TokenType.XOR, TokenType.NOT, TokenType.IS, TokenType.BETWEEN, TokenType.LIKE,
-    TokenType.ILIKE, TokenType.GLOB, TokenType.SIMILAR_TO, TokenType.RLIKE, TokenType.IRLIKE,
+    TokenType.ILIKE, TokenType.GLOB, TokenType.SIMILAR_TO, TokenType.RLIKE, TokenType.IRLIKE, TokenType.ISNULL,
+    TokenType.NOTNULL, TokenType.TILDE, TokenType.CARET_AT, TokenType.DAMP, TokenType.AT_GT, TokenType.LT_AT,
+    TokenType.OVERLAPS,
 })  # fmt: skip
 """The words of conditions, at which the parser of sqlglot stops behind ON of a PIVOT; IN is one that it knows."""
 DEEPER, LESS_DEEP = (
     frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}),
     frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}),
 )
+OF_ANOTHER = frozenset({TokenType.JOIN, TokenType.STRAIGHT_JOIN, TokenType.SELECT, TokenType.FROM, TokenType.WHERE})
+"""Words before an ON that does not belong to a PIVOT: this one is a name, or stands behind a table in FROM."""
 ENDS = frozenset({
     TokenType.USING, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.SEMICOLON,
 })  # fmt: skip
@@ -84,7 +88,7 @@ def _conditions(tokens: Sequence[Token], pivot: int) -> list[tuple[int, int]]:
     for at in range(pivot + 1, len(tokens) + 1):
         kind = tokens[at].token_type if at < len(tokens) else TokenType.SEMICOLON
         depth += (kind in DEEPER) - (kind in LESS_DEEP)
-        ends = depth < 0 or (depth == 0 and kind in ENDS)
+        ends = depth < 0 or (depth == 0 and (kind in ENDS or (not first and kind in OF_ANOTHER)))
         if first and (ends or (depth == 0 and kind is TokenType.COMMA)):
             if not plain:
                 found.append((first, at))
