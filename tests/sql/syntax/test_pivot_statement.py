@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from discreet.sql.syntax.parse import parse
+from discreet.errors import QueryRefused
+from discreet.sql.syntax.parse import parse, spelled
 from discreet.sql.syntax.pivot_statement import statements, with_order
 from discreet.sql.syntax.refusal import place
 
@@ -80,3 +81,18 @@ def test_no_log_has_the_text_and_others_keep_their_words(caplog: pytest.LogCaptu
         assert caplog.records == []
         logging.getLogger("sqlglot").warning("of somebody else")
     assert [one.getMessage() for one in caplog.records] == ["of somebody else"]
+
+
+@pytest.mark.parametrize(
+    "behind", ["LIMIT 5 QUALIFY x", "OFFSET 1 WINDOW w AS (ORDER BY x)", "ORDER BY d FOR UPDATE"]
+)
+def test_other_parts_behind_a_pivot_are_refused_in_place_of_dropped(behind: str) -> None:
+    assert with_order(f"PIVOT t ON c USING COUNT(*) {behind}") is None
+    with pytest.raises(QueryRefused, match="can be read"):
+        spelled(f"PIVOT t ON c USING COUNT(*) {behind}")
+
+
+def test_no_second_statement_hides_behind_a_pivot_with_order(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(QueryRefused):
+        spelled("PIVOT t ON c USING COUNT(*) ORDER BY d; GRANT secret TO ana")
+    assert not caplog.records

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Sequence
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
@@ -26,7 +25,9 @@ DEEPER, LESS_DEEP = (
     frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}),
     frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}),
 )
-OF_ANOTHER = frozenset({TokenType.JOIN, TokenType.STRAIGHT_JOIN, TokenType.SELECT, TokenType.FROM, TokenType.WHERE})
+OF_ANOTHER = frozenset({
+    TokenType.JOIN, TokenType.STRAIGHT_JOIN, TokenType.SELECT, TokenType.FROM, TokenType.WHERE,
+})  # fmt: skip
 """Words before an ON that does not belong to a PIVOT: this one is a name, or stands behind a table in FROM."""
 ENDS = frozenset({
     TokenType.USING, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.SEMICOLON,
@@ -110,7 +111,7 @@ def as_select(pivot: exp.Pivot) -> exp.Select:
     """A PIVOT as a statement: all of its columns.
 
     Example:
-        >>> as_select(sqlglot.parse_one("PIVOT t ON c USING SUM(x) GROUP BY d", read="duckdb")).sql("duckdb")
+        >>> as_select(statements("PIVOT t ON c USING SUM(x) GROUP BY d")[0]).sql("duckdb")
         'SELECT * FROM (PIVOT t ON c USING SUM(x) GROUP BY d)'
     """
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=pivot)))
@@ -137,14 +138,17 @@ def with_order(text: str) -> exp.Select | None:
         if end is None:
             return None
         (pivot,) = statements(text[:end])
-        tail = sqlglot.parse_one("SELECT 1".ljust(end) + text[end:], read="duckdb")
-    except (ParseError, TokenError):
+        (tail,) = statements("SELECT 1".ljust(end) + text[end:])
+    except (ParseError, TokenError, ValueError):  # a ValueError: not one statement
         return None
     if not isinstance(pivot, exp.Pivot) or not isinstance(tail, exp.Select):
         return None
+    parts = {key: value for key, value in tail.args.items() if value and key != "expressions"}
+    if not parts.keys() <= {"order", "limit", "offset"}:
+        return None
     out = as_select(pivot)
-    for part in ("order", "limit", "offset"):
-        out.set(part, tail.args.get(part))
+    for part, value in parts.items():
+        out.set(part, value)
     return out
 
 
