@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from discreet.sql.syntax.parse import parse
+from discreet.errors import QueryRefused
+from discreet.sql.syntax.parse import parse, spelled
 from discreet.sql.syntax.pivot_statement import statements, with_order
 from discreet.sql.syntax.refusal import place
 
@@ -49,9 +50,49 @@ def test_conditions_behind_on_of_a_pivot_are_read(text: str, read: str) -> None:
     assert found.sql("duckdb") == read
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SELECT * FROM t PIVOT(SUM(x) FOR y IN (1, 2)) AS p JOIN u ON p.a = u.a WHERE u.c = 1",
+        "SELECT * FROM t PIVOT(SUM(x) FOR y IN (1, 2)) AS p JOIN u ON p.a = u.a LEFT JOIN v ON v.a = u.a",
+        'SELECT t."pivot" FROM t JOIN u ON t.a = u.a WHERE u.c > 1',
+    ],
+)
+def test_conditions_behind_on_of_a_join_are_left_alone(text: str) -> None:
+    (found,) = statements(text.replace('"', ""))
+    assert found.sql("duckdb") == text
+
+
+@pytest.mark.parametrize(
+    ("condition", "read"),
+    [
+        ("x ISNULL", "x IS NULL"), ("x NOTNULL", "NOT x IS NULL"), ("x ~ 'a'", "REGEXP_MATCHES(x, 'a')"),
+        ("x ^@ 'a'", "STARTS_WITH(x, 'a')"), ("x && y", "x && y"), ("x @> y", "x @> y"), ("x <@ y", "x <@ y"),
+    ],
+)  # fmt: skip
+def test_each_spelling_of_a_condition_is_read(condition: str, read: str) -> None:
+    (found,) = statements(f"PIVOT t ON {condition} USING COUNT(*)")
+    assert found.sql("duckdb") == f"PIVOT t ON ({read}) USING COUNT(*)"
+
+
 def test_no_log_has_the_text_and_others_keep_their_words(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         statements("GRANT secret TO ana")
         assert caplog.records == []
         logging.getLogger("sqlglot").warning("of somebody else")
     assert [one.getMessage() for one in caplog.records] == ["of somebody else"]
+
+
+@pytest.mark.parametrize(
+    "behind", ["LIMIT 5 QUALIFY x", "OFFSET 1 WINDOW w AS (ORDER BY x)", "ORDER BY d FOR UPDATE"]
+)
+def test_other_parts_behind_a_pivot_are_refused_in_place_of_dropped(behind: str) -> None:
+    assert with_order(f"PIVOT t ON c USING COUNT(*) {behind}") is None
+    with pytest.raises(QueryRefused, match="can be read"):
+        spelled(f"PIVOT t ON c USING COUNT(*) {behind}")
+
+
+def test_no_second_statement_hides_behind_a_pivot_with_order(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG), pytest.raises(QueryRefused):
+        spelled("PIVOT t ON c USING COUNT(*) ORDER BY d; GRANT secret TO ana")
+    assert not caplog.records

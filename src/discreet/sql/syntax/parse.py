@@ -57,13 +57,8 @@ def spelled(text: str) -> tuple[exp.Query, str]:
             f"The query is longer than {MAX_TEXT} characters.", "Put long lists into a public table."
         )
     try:
-        statements = pivot_statement.statements(text)
-    except ParseError as error:
-        turned = pivot_statement.with_order(text)
-        if turned is None:
-            raise _syntax(text, error) from None
-        statements = [turned]
-    except TokenError as error:
+        statements = _statements(text)
+    except (ParseError, TokenError) as error:
         raise _syntax(text, error) from None
     except RecursionError:
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
@@ -87,6 +82,16 @@ def spelled(text: str) -> tuple[exp.Query, str]:
         )
     looking.rename(statement)
     return statement, _checked(statement, text)
+
+
+def _statements(text: str) -> list[exp.Expr]:
+    try:
+        return pivot_statement.statements(text)
+    except ParseError:
+        turned = pivot_statement.with_order(text)
+        if turned is None:
+            raise
+        return [turned]
 
 
 def looks_around(text: str) -> bool:

@@ -6,7 +6,6 @@ import logging
 import threading
 from collections.abc import Sequence
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
@@ -17,13 +16,19 @@ BEHIND = ("ORDER BY", "LIMIT", "OFFSET")
 CONDITIONS = frozenset({
     TokenType.EQ, TokenType.NEQ, TokenType.NULLSAFE_EQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE,
     TokenType.AND, TokenType.OR, TokenType.XOR, TokenType.NOT, TokenType.IS, TokenType.BETWEEN, TokenType.LIKE,
-    TokenType.ILIKE, TokenType.GLOB, TokenType.SIMILAR_TO, TokenType.RLIKE, TokenType.IRLIKE,
+    TokenType.ILIKE, TokenType.GLOB, TokenType.SIMILAR_TO, TokenType.RLIKE, TokenType.IRLIKE, TokenType.ISNULL,
+    TokenType.NOTNULL, TokenType.TILDE, TokenType.CARET_AT, TokenType.DAMP, TokenType.AT_GT, TokenType.LT_AT,
+    TokenType.OVERLAPS,
 })  # fmt: skip
 """The words of conditions, at which the parser of sqlglot stops behind ON of a PIVOT; IN is one that it knows."""
 DEEPER, LESS_DEEP = (
     frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.CASE}),
     frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE, TokenType.END}),
 )
+OF_ANOTHER = frozenset({
+    TokenType.JOIN, TokenType.STRAIGHT_JOIN, TokenType.SELECT, TokenType.FROM, TokenType.WHERE,
+})  # fmt: skip
+"""Words before an ON that does not belong to a PIVOT: this one is a name, or stands behind a table in FROM."""
 ENDS = frozenset({
     TokenType.USING, TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.LIMIT, TokenType.OFFSET, TokenType.SEMICOLON,
 })  # fmt: skip
@@ -84,7 +89,7 @@ def _conditions(tokens: Sequence[Token], pivot: int) -> list[tuple[int, int]]:
     for at in range(pivot + 1, len(tokens) + 1):
         kind = tokens[at].token_type if at < len(tokens) else TokenType.SEMICOLON
         depth += (kind in DEEPER) - (kind in LESS_DEEP)
-        ends = depth < 0 or (depth == 0 and kind in ENDS)
+        ends = depth < 0 or (depth == 0 and (kind in ENDS or (not first and kind in OF_ANOTHER)))
         if first and (ends or (depth == 0 and kind is TokenType.COMMA)):
             if not plain:
                 found.append((first, at))
@@ -106,7 +111,7 @@ def as_select(pivot: exp.Pivot) -> exp.Select:
     """A PIVOT as a statement: all of its columns.
 
     Example:
-        >>> as_select(sqlglot.parse_one("PIVOT t ON c USING SUM(x) GROUP BY d", read="duckdb")).sql("duckdb")
+        >>> as_select(statements("PIVOT t ON c USING SUM(x) GROUP BY d")[0]).sql("duckdb")
         'SELECT * FROM (PIVOT t ON c USING SUM(x) GROUP BY d)'
     """
     return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=pivot)))
@@ -133,14 +138,17 @@ def with_order(text: str) -> exp.Select | None:
         if end is None:
             return None
         (pivot,) = statements(text[:end])
-        tail = sqlglot.parse_one("SELECT 1".ljust(end) + text[end:], read="duckdb")
-    except (ParseError, TokenError):
+        (tail,) = statements("SELECT 1".ljust(end) + text[end:])
+    except (ParseError, TokenError, ValueError):  # a ValueError: not one statement
         return None
     if not isinstance(pivot, exp.Pivot) or not isinstance(tail, exp.Select):
         return None
+    parts = {key: value for key, value in tail.args.items() if value and key != "expressions"}
+    if not parts.keys() <= {"order", "limit", "offset"}:
+        return None
     out = as_select(pivot)
-    for part in ("order", "limit", "offset"):
-        out.set(part, tail.args.get(part))
+    for part, value in parts.items():
+        out.set(part, value)
     return out
 
 
