@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import singledispatch
 from typing import TypeAlias
@@ -11,6 +10,7 @@ from typing import TypeAlias
 from discreet.accounting import events as ev
 from discreet.accounting.pricing import loss_of, unsupported
 from discreet.errors import UnsupportedEvent
+from discreet.records import dataclass
 
 MOST_EPSILON = 64
 """A loss above this in one event has no distribution here: its grid would be endless."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import cast
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
+from discreet.records import dataclass
 
 UNIT = math.lcm(10**18, 2**60, *range(1, 65))
 """Losses in a ledger are multiples of 1/UNIT, so that a sum of a million of them is still a short number.

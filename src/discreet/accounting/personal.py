@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -25,6 +24,7 @@ from discreet.errors import InvalidParameter
 from discreet.noise import bernoulli
 from discreet.noise.digits import enclose_exp
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 
 _DIGITS = 128
 

@@ -25,7 +25,6 @@ questions themselves (taken out first, as failures: Kairouz, Oh and Viswanath 20
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal, TypeAlias, get_args
@@ -34,6 +33,7 @@ from discreet.accounting.homogeneous import MOST_RELEASES, Homogeneous
 from discreet.accounting.loss import UNIT, Loss, rounded_up
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 
 Rule: TypeAlias = Literal["pure", "zcdp", "pld"]
 RULES: tuple[Rule, ...] = get_args(Rule)
@@ -61,7 +61,7 @@ class Tally:
         ('epsilon 0.3', Fraction(1, 20), False)
     """
 
-    loss: Loss = Loss(0)  # noqa: RUF009
+    loss: Loss = Loss(0)
     squares: Fraction = Fraction(0)
     count: int = 0
 

@@ -16,13 +16,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.loss import Loss, at_least
 from discreet.accounting.rounding import fraction_of_one, up
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
+from discreet.records import dataclass
 
 _TINY = 1e-100
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from discreet.cli import options as opt
 from discreet.errors import InvalidParameter, SourceError, tell
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.policy import Policy

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from discreet.cli import options as opt
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from discreet.client import wire
 from discreet.client.transport import Address, call, document, unreadable
 from discreet.errors import QueryRefused, ServerError, TimedOut
+from discreet.records import dataclass
 from discreet.release.documents import FORMS, from_arrow
 
 if TYPE_CHECKING:

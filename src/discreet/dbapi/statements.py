@@ -7,7 +7,7 @@ charge is durable at once and is never taken back, so that there is nothing to c
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from discreet.dbapi.binding import tokens
 from discreet.errors import InvalidParameter
 from discreet.rational import decimal, epsilon_of
+from discreet.records import dataclass
 from discreet.release.exactly import exact
 from discreet.session.parameters import confidence_of, delta_of, whole
 from discreet.sql.syntax.priced import priced

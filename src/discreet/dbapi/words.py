@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from discreet.dbapi.statements import PREFIX, Settings
 from discreet.quoting import quote
+from discreet.records import dataclass
 from discreet.release.documents import rows
 
 if TYPE_CHECKING:

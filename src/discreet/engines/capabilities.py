@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from discreet import quoting
 from discreet.engines.schema import LIST_OF, ColumnSchema, Type
+from discreet.records import dataclass
 
 
 class Ability(enum.Flag):

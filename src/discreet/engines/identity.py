@@ -12,7 +12,8 @@ one unit. A type whose equality has no such spelling, such as texts under a coll
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

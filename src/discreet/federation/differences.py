@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from discreet.escaping import name as one_line
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -5,7 +5,7 @@ Privacy: the integers are a release of the node, charged by its gate to its own 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
@@ -15,6 +15,7 @@ from discreet.errors import BudgetExceeded, QueryRefused
 from discreet.federation.differences import Declared, declared
 from discreet.federation.sums import see_addable
 from discreet.ledger import Loss
+from discreet.records import dataclass
 from discreet.release import gate
 from discreet.release.bill import bill
 from discreet.session.asking import asked

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter
@@ -12,6 +11,7 @@ from discreet.graphs.method import predictions
 from discreet.graphs.question import DEGREES, read
 from discreet.graphs.reported import LocalEdges
 from discreet.graphs.vertex import METHODS, VertexEdges
+from discreet.records import dataclass
 
 MOST_DEGREE = 100
 """The last degree of a histogram under edge privacy, unless the graph is smaller or another one is asked for."""

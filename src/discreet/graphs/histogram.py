@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -27,6 +26,7 @@ from discreet.graphs.projection import fair_at_least, project
 from discreet.graphs.question import DEGREES, Interval
 from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -24,6 +23,7 @@ from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
 from discreet.mechanisms.numeric.smooth_laplace import SmoothLaplace
 from discreet.mechanisms.selection.ladder import Climbed, Ladder
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

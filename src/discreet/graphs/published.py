@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -18,6 +17,7 @@ from discreet.graphs.counts import common, triangles
 from discreet.graphs.reading import of_object
 from discreet.graphs.sparse import products
 from discreet.mechanisms import Ladder, SmoothCauchy, SmoothLaplace
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.graphs.graph import Graph

@@ -19,13 +19,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
 from discreet.errors import InvalidParameter
 from discreet.graphs import counts
 from discreet.graphs.graph import Graph
+from discreet.records import dataclass
 
 WIDTHS: Final[Mapping[str, Callable[[Graph], int]]] = {"common": counts.common, "widest": counts.widest}
 """By name, the numbers that an edge moves by at most 1: most common neighbours of a pair, and the largest degree."""

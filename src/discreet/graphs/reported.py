@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -21,6 +20,7 @@ from discreet.errors import InvalidParameter
 from discreet.graphs.question import EDGES, Interval
 from discreet.mechanisms.local.randomized_response import RandomizedResponse
 from discreet.mechanisms.parameters import read_confidence
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -14,6 +13,7 @@ from discreet.errors import InvalidParameter
 from discreet.graphs.projection import project, twice_edges
 from discreet.graphs.question import EDGES, Interval
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.graphs.graph import Graph

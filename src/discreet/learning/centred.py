@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -38,6 +37,7 @@ from discreet.learning.whole import matrix_of
 from discreet.learning.whole import products as whole_products
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.records import dataclass
 from discreet.release.draw import Draw, Use
 
 UNIT: Final = 1 << 12

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from discreet.learning.pate import pate
 from discreet.learning.teachers import Progress, fitted, see_installed
 from discreet.policy import Budget
 from discreet.rational import Number, decimal, epsilon_of
+from discreet.records import dataclass
 
 PRIVATE, PUBLIC = 1200, 300
 """How many of the 1,797 images are private, and how many are public; the others test."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from discreet.ledger import Loss
 from discreet.mechanisms.parameters import read_count
 from discreet.mechanisms.selection.noisy_labels import ConfidentLabels
 from discreet.rational import Number, decimal, epsilon_of
+from discreet.records import dataclass
 from discreet.release.draw import Draw, Use
 from discreet.release.plan import ReleasePlan
 

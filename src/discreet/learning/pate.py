@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -25,6 +24,7 @@ from discreet.ledger import Loss
 from discreet.mechanisms.numeric.vote_loss import ToldLoss, VoteLoss
 from discreet.mechanisms.selection.noisy_labels import NoisyLabels
 from discreet.rational import Number, decimal, epsilon_of
+from discreet.records import dataclass
 from discreet.release.draw import Draw, Use
 from discreet.release.plan import ReleasePlan
 

@@ -10,7 +10,6 @@ import hashlib
 import json
 import sys
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from discreet.errors import InvalidParameter
 from discreet.learning.arrays import PrivateArrays
 from discreet.learning.teachers import Progress, see_classifier, votes, workers
 from discreet.mechanisms.parameters import read_count
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ is largest where both are 1 or -1. Where they are alike it is 2 |f - f'| (1 + |f
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -29,6 +28,7 @@ from discreet.learning.statistics import STEPS, Floats, Integers
 from discreet.learning.whole import Whole, loudness, whole_rows
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.records import dataclass
 from discreet.release.draw import Draw, Use
 
 WIDE: Final = 2

@@ -20,7 +20,6 @@ a cube (`CubeVector`), and Laplace noise for the level. Each summand is rounded 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -31,6 +30,7 @@ from discreet.learning.models.releasing import released
 from discreet.learning.statistics import STEPS, Floats, Integers
 from discreet.mechanisms.numeric.cube_vector import CubeVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
+from discreet.records import dataclass
 from discreet.release.draw import Draw, Use
 
 SHARES: Final = {

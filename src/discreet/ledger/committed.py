@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, NoReturn, TypeVar
 
 from discreet.ledger.chain.book import Book
@@ -18,6 +17,7 @@ from discreet.ledger.chain.entry import Entry, Head, Posting
 from discreet.ledger.rows import TableRows, key_of
 from discreet.ledger.settled_questions import SettledQuestions
 from discreet.ledger.store import Charged, Needs, Rows
+from discreet.records import dataclass
 
 T = TypeVar("T")
 Read = Callable[[Callable[[Rows], int]], int]

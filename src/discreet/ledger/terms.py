@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.loss import Loss, at_least, at_most
 from discreet.errors import BudgetExceeded
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal, TypeAlias
@@ -19,6 +18,7 @@ from discreet.local.node import LocalNode
 from discreet.mechanisms import Frequencies, RandomizedResponse
 from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, decimal, epsilon_of, show
+from discreet.records import dataclass
 
 Progress = Callable[[int, int], None]
 Measure: TypeAlias = Literal["mean", "sum", "count"]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -23,6 +22,7 @@ import numpy as np
 from discreet.errors import InvalidParameter
 from discreet.noise import laplace
 from discreet.rational import Number, decimal, epsilon_of, positive
+from discreet.records import dataclass
 from discreet.sensitivity import HEIGHTS, Population
 from discreet.sensitivity.sizes import whole_number
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal, Protocol, Self, TypeAlias, runtime_checkable
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal, epsilon_of
+from discreet.records import dataclass
 
 Neighbours: TypeAlias = Literal["replace_one", "add_remove"]
 

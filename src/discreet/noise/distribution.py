@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -14,6 +13,7 @@ from discreet.errors import InvalidParameter
 from discreet.noise.laplace import laplace
 from discreet.noise.parameters import Size, read_scale
 from discreet.rational import positive
+from discreet.records import dataclass
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -14,7 +14,6 @@ The same bits with a sign make the discrete Laplace distribution; see `laplace`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import Final, overload
@@ -25,6 +24,7 @@ import numpy.typing as npt
 from discreet.noise import digits, entropy, lanes
 from discreet.noise.entropy import Source, undivided
 from discreet.noise.parameters import Size, read_scale, read_size
+from discreet.records import dataclass
 
 LIMIT: Final = (1 << 63) - 1
 """The largest magnitude that is ever returned; anything beyond saturates here."""

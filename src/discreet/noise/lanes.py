@@ -12,7 +12,6 @@ given that a word tied, the outcome has yet to be drawn, so the time says nothin
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -21,6 +20,7 @@ import numpy.typing as npt
 
 from discreet.noise.digits import Digits
 from discreet.noise.entropy import Source, Words
+from discreet.records import dataclass
 
 FEW: Final = 512
 """Up to so many rows, 64-bit words are compared; beyond it, bytes."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from discreet.records import dataclass
 
 PROTOCOL, SSL, GSS, CANCEL = 0x0003_0000, 80877103, 80877104, 80877102
 """The codes that a connection begins with."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import Busy
 from discreet.pgwire import messages as wire
 from discreet.pgwire.answers import Column, Result
+from discreet.records import dataclass
 
 MOST_KEPT = 100
 """Prepared statements of a connection, and results that wait."""

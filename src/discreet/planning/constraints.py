@@ -12,13 +12,13 @@ meets the demands under both laws, and the demands proposed at a ceiling hold un
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from discreet.errors import InvalidParameter
 from discreet.planning import read
 from discreet.planning.laplace import LaplaceError, scale_for_rms, scale_for_tail
 from discreet.planning.whole import beyond, whole_epsilon_for_rms, whole_epsilon_for_tail
 from discreet.rational import Number, decimal, show
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

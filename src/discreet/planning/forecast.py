@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import RULES, Rule, Tally, admits, price
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 
 MOST_FORESEEN_RELEASES: Final = 100_000
 """More releases are not looked at."""

@@ -8,11 +8,11 @@ on a fine grid, and differ from this by less than a millionth.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from discreet.errors import InvalidParameter
 from discreet.planning import read
 from discreet.rational import Number
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,6 @@ Policy and question alone decide, with the same starts always.
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, TypeAlias
@@ -31,6 +30,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import numpy as np
 
 from discreet.planning.marginals import Keys, Measured, cells, every_set, gain, load, parts_of
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

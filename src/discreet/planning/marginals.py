@@ -26,11 +26,12 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

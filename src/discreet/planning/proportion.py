@@ -9,10 +9,10 @@ population, at most 1/(2 sqrt(n)), comes on top of both and is not counted here.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from discreet.planning import read
 from discreet.rational import Number
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ goes to nothing if and only if 0 < e < a. Its standard deviation is sqrt(2) b, n
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.planning import read
 from discreet.planning.laplace import LaplaceError
 from discreet.rational import Number, decimal
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True, init=False)

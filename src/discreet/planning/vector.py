@@ -7,11 +7,11 @@ variables; Renyi 1953), which is at most b (ln d + 1); and P(max > b (ln d + t))
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from discreet.planning import read
 from discreet.planning.laplace import LaplaceError
 from discreet.rational import Number
+from discreet.records import dataclass
 
 _EULER = 0.57721566490153286
 

@@ -12,13 +12,13 @@ by less than a millionth of themselves.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.mechanisms import Laplace
 from discreet.planning import read
 from discreet.planning.vector import harmonic
 from discreet.rational import Number, decimal, epsilon_of, positive
+from discreet.records import dataclass
 
 _SUMMED = 4096
 _ROUNDED = 1 + 1e-12

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final, TypeAlias
@@ -15,6 +14,7 @@ from discreet.errors import InvalidParameter
 from discreet.local import height_experiment
 from discreet.plots import budget, examples, height_curve, laplace, means, precision, releases
 from discreet.plots.theme import Size
+from discreet.records import dataclass
 
 Numbers: TypeAlias = list[tuple[str, str]]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from discreet.mechanisms import Laplace
 from discreet.rational import Number
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

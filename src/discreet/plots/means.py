@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -28,6 +27,7 @@ from discreet.plots.theme import (
     words,
 )
 from discreet.rational import Number, decimal, epsilon_of
+from discreet.records import dataclass
 
 SIZES: Final = tuple(range(200, 1501, 100))
 EPSILONS: Final = (1, 0.32, 0.1, 0.03, 0.01)

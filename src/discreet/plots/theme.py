@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from discreet import escaping
@@ -16,6 +15,7 @@ from discreet.errors import InvalidParameter
 from discreet.errors import MissingExtra as MissingExtra
 from discreet.plots.library import altair as altair
 from discreet.plots.library import unchecked
+from discreet.records import dataclass
 
 Row: TypeAlias = Mapping[str, Any]
 Picture: TypeAlias = Any

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

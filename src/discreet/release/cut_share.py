@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
+
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ import io
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet import escaping, far
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 from discreet.release.answer import Release
 from discreet.release.answer_file import about, flat, without_formulas
 from discreet.release.exactly import exact

@@ -6,13 +6,13 @@ A `Draw` is made by the gate after the charge, and by nothing else in discreet.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.errors import EngineError
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours

@@ -29,12 +29,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.errors import PolicyError
 from discreet.policy.classes import personal_of
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.policy import Policy

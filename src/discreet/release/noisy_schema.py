@@ -7,7 +7,7 @@ intervals stand for an aggregate, they are `a0__lo` and `a0__hi`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from discreet.records import dataclass
 
 CELL = "__cell"
 """The column with the number of the group."""

@@ -14,7 +14,6 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -24,6 +23,7 @@ import numpy.typing as npt
 from discreet.errors import EngineError, InvalidParameter
 from discreet.mechanisms.arrays import take
 from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
+from discreet.records import dataclass
 from discreet.release.answer import Release
 
 _FINE = 20

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
@@ -19,6 +18,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number
+from discreet.records import dataclass
 from discreet.sensitivity.populations import Population
 from discreet.sensitivity.sizes import Bound, whole_number
 from discreet.sensitivity.sizes import plan as make_plan

@@ -18,13 +18,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
+from discreet.records import dataclass
 
 Bound: TypeAlias = Literal["binomial", "dkw"]
 

@@ -14,11 +14,11 @@ import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from time import monotonic
 from typing import Any, TypeVar
 
 from discreet.errors import Busy
+from discreet.records import dataclass
 
 T = TypeVar("T")
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import datetime as dt
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import takewhile
 
 from discreet.ledger import Entry, Ledger
 from discreet.ledger.description import who_and_what
 from discreet.ledger.store import PAGE
+from discreet.records import dataclass
 from discreet.session.analyst import account_name
 from discreet.session.budget import DATA_SET, subject_of, version_of
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import asyncio
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from discreet.errors import Busy, DiscreetError, QueryRefused, TimedOut
+from discreet.records import dataclass
 from discreet.release.answer import Release
 from discreet.server.dataset import DataSet
 from discreet.server.desk import Desk, see_outcome

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from discreet.errors import InvalidParameter
 from discreet.ledger.terms import Terms
 from discreet.rational import epsilon_of
+from discreet.records import dataclass
 from discreet.release.exactly import exact
 from discreet.server.records.state import State
 from discreet.server.tokens import digest, fits, new_token, parts

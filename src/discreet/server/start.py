@@ -9,7 +9,6 @@ import secrets
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -17,6 +16,7 @@ from urllib.parse import urlsplit
 from discreet.client.transport import is_loopback
 from discreet.errors import InvalidParameter, PolicyError, ServerError
 from discreet.ledger.postgres.address import is_address
+from discreet.records import dataclass
 from discreet.server.dataset import DataSet, open_dataset
 from discreet.server.desk import Caps
 from discreet.server.oidc.provider import Provider

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 from discreet.escaping import name as one_line
 from discreet.rational import show, small
+from discreet.records import dataclass
 
 DATA_SET = "the data set"
 """The account of the whole data set: a ledger is the ledger of one data set."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
 from discreet.ledger import Loss
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 from discreet.session.parameters import delta_of, emphasis_of, level_of, limits_of, share_of, truth_of
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.limits import NO_LIMITS, Limits

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from discreet import escaping
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, show
+from discreet.records import dataclass
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.release.bill import was_free

@@ -6,12 +6,13 @@ import datetime as dt
 import time
 import zipfile
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import IO
 
 from discreet.errors import InvalidParameter, QueryRefused
+from discreet.records import dataclass
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.release.answer_archive import Packer, answer_of, made_of

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from discreet.records import dataclass
 
 Box: TypeAlias = tuple[float, float, float, float]
 """West, south, east and north: least and greatest x and y."""

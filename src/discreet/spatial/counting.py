@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -13,6 +12,7 @@ from discreet.errors import InvalidParameter, QueryRefused
 from discreet.escaping import name as one_line
 from discreet.quoting import quote
 from discreet.rational import Number, decimal
+from discreet.records import dataclass
 from discreet.spatial.cell import Box, Cell
 from discreet.spatial.grid import Grid
 from discreet.spatial.heat_map import HeatMap

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal
+from discreet.records import dataclass
 from discreet.spatial.cell import Box, Cell
 from discreet.spatial.projection import WGS84, Projection
 

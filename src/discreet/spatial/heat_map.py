@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from discreet.errors import InvalidParameter
 from discreet.escaping import json_text
 from discreet.rational import show
+from discreet.records import dataclass
 from discreet.session.parameters import whole
 from discreet.spatial.cell import Cell
 from discreet.spatial.geometry import geo_parquet

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines.hexagons import FINEST, installed
 from discreet.errors import InvalidParameter
 from discreet.imports import load
 from discreet.rational import Number
+from discreet.records import dataclass
 from discreet.spatial.cell import Box, Cell
 from discreet.spatial.counting import AnySession, Points, counted, read_area
 from discreet.spatial.grid import Ring

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 from discreet.spatial.cell import Cell
 from discreet.spatial.counting import heat_map
 

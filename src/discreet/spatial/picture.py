@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.escaping import pictured
 from discreet.plots.library import unchecked
 from discreet.plots.theme import PALE, Picture, Size, altair, axis, data, finish, size_of
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.spatial.cell import Cell

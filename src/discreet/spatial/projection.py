@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import InvalidParameter
 from discreet.rational import decimal
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.spatial.cell import Box

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction as Exact
 from typing import TYPE_CHECKING, Final
 
@@ -14,6 +13,7 @@ from discreet.accounting.gaussian.bought import gaussian_variances
 from discreet.accounting.loss import Loss
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal, epsilon_of
+from discreet.records import dataclass
 from discreet.streams.direct import EvenSplit, Fraction, PerPeriod
 from discreet.streams.doubling import UNBOUNDED, Doubling
 from discreet.streams.strategy import Strategy

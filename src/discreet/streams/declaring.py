@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.accounting.events import neighbours_of
 from discreet.errors import InvalidParameter, PolicyError
 from discreet.policy.problems import instead
+from discreet.records import dataclass
 from discreet.release.guarantee import ROW
 from discreet.streams.choice import named, noises, ranked
 from discreet.streams.doubling import UNBOUNDED

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Final
+
+from discreet.records import dataclass
 
 STEPS: Final = 20
 """The largest value of a bounded column is about 2 to this many steps of its grid."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import datetime as dt
-from dataclasses import dataclass
 from typing import Final
 
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 
 EVERY: Final = {"minute": 60, "hour": 3600, "day": 86400, "week": 7 * 86400}
 """The lengths of periods, in seconds; a month has its own rule."""

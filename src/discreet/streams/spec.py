@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from discreet.accounting.loss import Loss
 from discreet.mechanisms.numeric.gaussian_vector import GaussianVector
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.rational import show
+from discreet.records import dataclass
 from discreet.release.exactly import exact
 from discreet.streams.choice import moves, named
 from discreet.streams.measure import Measure

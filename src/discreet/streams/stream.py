@@ -7,13 +7,13 @@ import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import pyarrow as pa
 
 from discreet.errors import StreamError
+from discreet.records import dataclass
 from discreet.streams.buying import Noise, noise_of
 from discreet.streams.counting import add, columns, integers
 from discreet.streams.estimating import estimated

@@ -16,13 +16,13 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from discreet.records import dataclass
 from discreet.synthetic.fitting import Fitting, Measured, total_of
 from discreet.synthetic.inference import Model
 from discreet.synthetic.junction import Clique, cells_needed, cells_of

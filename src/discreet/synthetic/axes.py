@@ -7,12 +7,12 @@ within the bounds of the policy, and so does every value.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from discreet.engines.schema import Type, arrow_type
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

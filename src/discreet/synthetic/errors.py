@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from discreet.records import dataclass
 from discreet.synthetic.adaptive import Found, MarginalWorkload
 from discreet.synthetic.fitting import Measured, merged, total_of
 from discreet.synthetic.inference import Model

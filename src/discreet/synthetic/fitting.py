@@ -12,11 +12,11 @@ finds it, quickly because the first term bounds its curvature from below.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from discreet.records import dataclass
 from discreet.synthetic.descent import least
 from discreet.synthetic.inference import Floats, Model, spread
 from discreet.synthetic.junction import Clique, Tree, junction_tree

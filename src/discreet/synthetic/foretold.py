@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from discreet.escaping import name as one_line
 from discreet.rational import show
+from discreet.records import dataclass
 from discreet.synthetic.adaptive import CHOICE, FIRST, first_part, l1_of_noise
 from discreet.synthetic.junction import cells_of
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
+
+from discreet.records import dataclass
 
 Clique: TypeAlias = "tuple[int, ...]"
 """Numbers of columns, in order."""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 from discreet.escaping import markup
 from discreet.escaping import name as one_line
 from discreet.escaping import table as html_table
+from discreet.records import dataclass
 from discreet.synthetic.errors import MarginalError
 
 PRESERVED: Final = (

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from discreet.errors import InvalidParameter
 from discreet.escaping import name as one_line
 from discreet.rational import show
+from discreet.records import dataclass
 from discreet.release.answer_file import flat, whole, without_formulas
 from discreet.synthetic.report import Report
 

@@ -26,7 +26,6 @@ r^2 for which 3db <= 2^-32.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, singledispatch
 from typing import Final
@@ -36,6 +35,7 @@ from discreet.accounting.gaussian.curve import MOST_EPSILON, delta_of
 from discreet.accounting.loss import Loss
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter, UnsupportedEvent
+from discreet.records import dataclass
 
 _BITS: Final = 32
 SLACK: Final = Fraction(1, 2**_BITS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +15,7 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.remote import Remote
 from discreet.cli.served.account import forecast_remote, one_line, show_remote, verify_remote
 from discreet.errors import LedgerError
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.client import RemoteSession

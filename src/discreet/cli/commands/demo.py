@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +12,7 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.progress import Progress
 from discreet.errors import BudgetExceeded, QueryRefused
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import duckdb

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,6 +10,7 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.stream_plan import Streamed
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Callable

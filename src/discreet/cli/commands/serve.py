@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,6 +15,7 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.place import policy_file
 from discreet.cli.progress import Progress
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import ssl

@@ -8,7 +8,6 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +16,7 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli import place
 from discreet.cli.option_groups import grouped
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.streams import Estimate, Stream, StreamSpec

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from discreet.cli import options as opt
+from discreet.records import dataclass
 
 TABLES = {"name": "table_name", "kind": "kind", "privacy_unit": "privacy_unit", "max_rows": "max_rows"}
 COLUMNS = {

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.terminal.standard_streams import see_writable
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release

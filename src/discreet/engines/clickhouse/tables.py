@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from discreet.engines.schema import TableSchema
 from discreet.engines.twins import see_no_twin_tables
 from discreet.errors import SourceError
 from discreet.quoting import quote_for_clickhouse as quote
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

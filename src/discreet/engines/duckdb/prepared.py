@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import contextlib
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from discreet.engines.duckdb.shape import LONGEST_REMEMBERED_QUERY, Literals, literals_of, with_parameters
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import duckdb

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -14,6 +14,7 @@ from discreet.engines.postgres.units import identity_of
 from discreet.engines.schema import ColumnSchema, TableSchema
 from discreet.errors import SourceError
 from discreet.quoting import quote
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import psycopg

@@ -12,7 +12,6 @@ a row moves the sum of the losses by at most 1.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -28,6 +27,7 @@ from discreet.learning.statistics import Floats, read_bounds
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.mechanisms.parameters import read_count
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 from discreet.release.draw import Use
 
 GRID: Final = 1 << 16

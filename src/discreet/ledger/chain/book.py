@@ -7,13 +7,13 @@ covers the digest of the whole book, so neither an index nor a book that lost a 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 from discreet.accounting.tally import Tally, admits
 from discreet.errors import InvalidParameter, UnsupportedEvent
 from discreet.ledger.chain.entry import Entry, Head, corrupt, digest_of, sealed
+from discreet.records import dataclass
 
 _SLACK = Fraction(1, 10**9)
 """Floats of another machine may differ in their last digits; a forged charge differs by more."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -13,6 +12,7 @@ from typing import Literal, NamedTuple, TypeAlias
 from discreet.accounting.loss import Loss
 from discreet.accounting.tally import Rule, Tally, price, rule_of
 from discreet.errors import InvalidParameter, LedgerCorrupt
+from discreet.records import dataclass
 
 FORMAT = 4
 """The version of tables and hashes. A ledger of a later format is refused, never guessed at."""

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from discreet.errors import InvalidParameter, LedgerCorrupt, UnsupportedEvent
 from discreet.ledger.chain.book import Book, follow
 from discreet.ledger.chain.entry import Entry, Head, corrupt, digest_of, sealed
 from discreet.ledger.store import Rows, Store
+from discreet.records import dataclass
 
 LOOK = 64
 """How many entries at the end of the chain are checked when a ledger is opened."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 
 SCHEMA = "discreet"
 """The schema where an address names none."""

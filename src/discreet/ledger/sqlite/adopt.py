@@ -10,7 +10,6 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.accounting.loss import Loss
@@ -26,6 +25,7 @@ from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import connected, format_of
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.store import NOTHING, Needs, Result, Rows
+from discreet.records import dataclass
 
 TIMEOUT = 30.0
 

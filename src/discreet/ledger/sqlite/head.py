@@ -13,13 +13,13 @@ import json
 import os
 import sys
 import time
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
 from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.book_text import read, told
+from discreet.records import dataclass
 
 if sys.platform == "win32":
     import msvcrt

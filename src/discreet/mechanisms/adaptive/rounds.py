@@ -31,7 +31,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -44,6 +43,7 @@ from discreet.mechanisms.parameters import read_count, read_sensitivity
 from discreet.mechanisms.selection.exponential import Exponential
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.rational import Number, decimal, positive
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, TypeAlias
 
@@ -26,6 +25,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms.arrays import masked
 from discreet.mechanisms.parameters import read_confidence
 from discreet.rational import Number
+from discreet.records import dataclass
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

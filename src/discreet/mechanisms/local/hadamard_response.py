@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -31,6 +30,7 @@ from discreet.mechanisms.local.frequency_oracle import FrequencyOracle
 from discreet.mechanisms.parameters import read_coin_epsilon
 from discreet.noise import bernoulli_odds, uniform
 from discreet.rational import Number
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

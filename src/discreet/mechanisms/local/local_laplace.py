@@ -12,7 +12,6 @@ so is the relative difference of the discrete law from that one. Clamping is a b
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from discreet.mechanisms.parameters import read_confidence, read_count, read_gra
 from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, decimal, epsilon_of, positive
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.accounting.events import LaplaceNoise, Neighbours

@@ -10,7 +10,6 @@ yes is worth none, for then a yes is proof.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -22,6 +21,7 @@ from discreet.mechanisms.mechanism import OfPeople, PureLoss
 from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.noise import bernoulli
 from discreet.rational import Number, decimal
+from discreet.records import dataclass
 
 _UNIT: Final = 1 << 40
 

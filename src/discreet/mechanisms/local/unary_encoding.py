@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from discreet.mechanisms.local.frequency_oracle import FrequencyOracle
 from discreet.mechanisms.parameters import read_coin_epsilon
 from discreet.noise import bernoulli, bernoulli_odds
 from discreet.rational import Number
+from discreet.records import dataclass
 
 _BLOCK: Final = 1 << 22
 """Bits that are drawn at once."""

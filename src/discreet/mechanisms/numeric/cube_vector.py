@@ -15,7 +15,6 @@ radius R of the cube (`noise.cube`) close to Gamma(d + 1, b), P(|Y_j| > t) = E m
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +27,7 @@ from discreet.mechanisms.values import integers
 from discreet.noise.cube import cube
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event, Neighbours

@@ -15,7 +15,6 @@ Sums saturate at +-(2^63 - 1) steps.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex
@@ -28,6 +27,7 @@ from discreet.mechanisms.parameters import read_confidence, read_count, read_gra
 from discreet.noise import gaussian, saturating_add
 from discreet.noise.gaussian import LARGEST, SMALLEST
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Concentrated, Neighbours

@@ -11,7 +11,6 @@ S itself is rarely rational, as where a unit counts once in each of 50 groups, b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from discreet.mechanisms.values import integers
 from discreet.noise import gaussian, saturating_add
 from discreet.noise.gaussian import LARGEST, SMALLEST
 from discreet.rational import Number, exact
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -14,10 +14,10 @@ a little smaller (E|Z| = grid/sinh(grid/b)), by less than a step of the grid. `L
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 
 _SUMMED = 1000
 _EULER = 0.5772156649015329

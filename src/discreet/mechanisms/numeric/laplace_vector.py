@@ -10,7 +10,6 @@ coordinate gets noise once. Sums saturate at +-(2^63 - 1), as a function of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -20,6 +19,7 @@ from discreet.mechanisms.parameters import read_confidence, read_sensitivity
 from discreet.noise import add_laplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

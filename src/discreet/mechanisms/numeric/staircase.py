@@ -16,7 +16,6 @@ staircase, at the full price of epsilon each. Laplace noise charges each only fo
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -30,6 +29,7 @@ from discreet.mechanisms.parameters import read_confidence, read_granularity, re
 from discreet.noise.parameters import read_scale
 from discreet.noise.staircase import mass, staircase
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 
 _LIMIT: Final = (1 << 63) - 1
 

@@ -21,7 +21,6 @@ noise.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
@@ -36,6 +35,7 @@ from discreet.noise import laplace
 from discreet.noise.digits import enclose_exp
 from discreet.noise.large.cauchy import rounded_cauchy
 from discreet.rational import Number, decimal, epsilon_of, positive
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]

@@ -15,7 +15,6 @@ instead of 1/(1 + e^(D/scale)).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -27,6 +26,7 @@ from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.mechanisms.selection.permute_and_flip import PermuteAndFlip
 from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.weighted_choice import uniform_below
+from discreet.records import dataclass
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -10,7 +10,6 @@ about a hundredth (`benchmarks quantiles`). The weights are fixed without the da
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 
 Integers = npt.NDArray[np.int64]
 

@@ -21,7 +21,6 @@ to four times as wide, get a part of C, and weights grow with the radius, so tha
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -31,6 +30,7 @@ import numpy.typing as npt
 from discreet.noise import entropy
 from discreet.noise.entropy import undivided
 from discreet.noise.weighted_choice import FINER, MOST, below, uniform_below, value
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.mechanisms.ranks.rank_candidates import Candidates, Parts

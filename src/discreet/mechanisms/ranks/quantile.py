@@ -28,7 +28,6 @@ Permute-and-flip errs less where a handful of values are possible: `flipped_quan
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Final
@@ -52,6 +51,7 @@ from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.parameters import read_scale
 from discreet.noise.weighted_choice import uniform_below, weighted_choices
 from discreet.rational import Number, decimal, epsilon_of
+from discreet.records import dataclass
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

@@ -11,7 +11,6 @@ equal values, the ends of no place would be sure.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.mechanisms.ranks.quantile import FINEST, row_moves
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import numpy.typing as npt

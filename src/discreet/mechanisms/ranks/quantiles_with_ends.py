@@ -19,7 +19,6 @@ by another moves at first as `moves` says, and below that as in several groups.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
@@ -37,6 +36,7 @@ from discreet.mechanisms.ranks.quantile_order import Step, depth, deviations, st
 from discreet.mechanisms.ranks.rank_candidates import Parts
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts, read_counts
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

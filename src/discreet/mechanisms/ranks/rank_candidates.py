@@ -17,7 +17,6 @@ one side of each place. So a part that is split at a public place gives two part
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
@@ -26,6 +25,7 @@ import numpy.typing as npt
 
 from discreet.mechanisms.ranks.leaf_measure import MOST_LEAVES, LeafMeasure
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts
+from discreet.records import dataclass
 
 Integers = npt.NDArray[np.int64]
 

@@ -7,7 +7,6 @@ found later, when they are needed: `finer`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 
 Integers = npt.NDArray[np.int64]
 

@@ -51,7 +51,6 @@ G beyond M and `REACH` scales counts as so much, which changes no bound of the p
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Final
@@ -66,6 +65,7 @@ from discreet.mechanisms.ranks.rank_candidates import Candidates, Parts, rows_be
 from discreet.mechanisms.ranks.sparse_counts import MOST, SparseCounts
 from discreet.noise.bernoulli import bernoulli_exp
 from discreet.noise.weighted_choice import uniform_below, weighted_choices
+from discreet.records import dataclass
 
 Integers = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

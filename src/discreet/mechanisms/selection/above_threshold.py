@@ -26,7 +26,6 @@ from __future__ import annotations
 import math
 import os
 import threading
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, NoReturn
 
@@ -48,6 +47,7 @@ from discreet.noise import laplace
 from discreet.noise.parameters import read_scale
 from discreet.noise.unbounded import continued
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 
 _FARTHEST: Final = 1 << 62
 _BLOCK: Final = 1 << 16

@@ -18,7 +18,6 @@ twice their number. The names follow from both. So they compose in zCDP, and by 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -31,6 +30,7 @@ from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.mechanisms.selection.noisy_max import NoisyMax
 from discreet.noise import uniform
 from discreet.rational import Number
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event, Neighbours

@@ -25,7 +25,6 @@ the end of int64 is continued there, for the tails of both laws have no memory.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final, Literal
 
@@ -46,6 +45,7 @@ from discreet.noise import geometric, laplace, uniform
 from discreet.noise.parameters import read_scale
 from discreet.noise.unbounded import continued
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 
 Noise = Literal["exponential", "laplace"]
 

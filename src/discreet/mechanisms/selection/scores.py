@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Final
 
@@ -19,6 +18,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms import values as grid_values
 from discreet.mechanisms.arrays import take
 from discreet.rational import exact
+from discreet.records import dataclass
 
 _FARTHEST: Final = 1 << 62
 """Scores lie nearer to zero than this many steps, so that the difference of two is below 2^63."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -22,6 +21,7 @@ from discreet.mechanisms.parameters import (
 from discreet.mechanisms.selection import scores as candidates_scores
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, epsilon_of
+from discreet.records import dataclass
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

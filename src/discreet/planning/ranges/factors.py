@@ -24,7 +24,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -32,6 +31,7 @@ import numpy as np
 
 from discreet.planning.ranges.families import RangeFamily, counted, number, sums
 from discreet.planning.saturating import saturated
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
+
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

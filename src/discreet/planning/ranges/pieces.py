@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -22,6 +21,7 @@ import numpy as np
 from discreet.imports import one_thread
 from discreet.planning.ranges.descent import least
 from discreet.planning.ranges.factors import WHOLE_WEIGHT, Weighted
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

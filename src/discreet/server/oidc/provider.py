@@ -14,10 +14,10 @@ import hmac
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import NotAllowed, ServerError
+from discreet.records import dataclass
 from discreet.server.oidc.settings import Oidc, is_safe
 
 if TYPE_CHECKING:

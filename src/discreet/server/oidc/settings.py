@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.client.transport import is_loopback
 from discreet.errors import PolicyError
+from discreet.records import dataclass
 
 SECRET = "DISCREET_OIDC_SECRET"  # noqa: S105  # the name of the variable
 """The variable of the environment that holds the secret of the client."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
 from discreet.errors import InvalidParameter
 from discreet.policy import Policy
 from discreet.rational import decimal
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import hmac
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from discreet.errors import Busy, DiscreetError, InvalidParameter, NotAllowed
 from discreet.escaping import prose
 from discreet.rational import show
+from discreet.records import dataclass
 from discreet.release.documents import dump
 from discreet.release.exactly import exact
 from discreet.server.access import see_scope

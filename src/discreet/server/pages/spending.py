@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.records import dataclass
 from discreet.server.history import HistoryEntry
 from discreet.session.budget import BudgetState
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Head
 from discreet.ledger.chain.entry import hash_of
+from discreet.records import dataclass
 
 FIELDS = ("number", "made", "who", "action", "about", "previous", "hash")
 """The fields of a line, in order."""

@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -23,6 +22,7 @@ from pathlib import Path
 
 from discreet.engines.isolated.workers import isolated
 from discreet.errors import InvalidParameter, ServerError
+from discreet.records import dataclass
 from discreet.server.oidc.settings import Oidc
 from discreet.server.service import Settings
 from discreet.server.start import Listening, address, bound, open_service, process, run, taken

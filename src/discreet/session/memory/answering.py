@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.escaping import name as one_line
 from discreet.rational import Number, show
+from discreet.records import dataclass
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.release.bill import was_free

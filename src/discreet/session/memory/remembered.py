@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
+
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.sql.finish.estimates import Source, Sums

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -15,6 +14,7 @@ from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.policy import Budget
 from discreet.rational import Number, decimal, epsilon_of
+from discreet.records import dataclass
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.bill import Bill, billed

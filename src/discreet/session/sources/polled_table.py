@@ -17,12 +17,12 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from discreet.engines.engine import in_batches
 from discreet.engines.schema import Type
 from discreet.errors import SourceError, StreamError
+from discreet.records import dataclass
 from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
 from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import SATURATE, Dialect, divided, quote, total, typed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from glob import has_magic
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 from discreet.engines.engine import Engine
 from discreet.errors import InvalidParameter
 from discreet.ledger import Ledger
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

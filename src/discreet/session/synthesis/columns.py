@@ -8,7 +8,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
@@ -18,6 +18,7 @@ from discreet.errors import InvalidParameter
 from discreet.escaping import name as one_line
 from discreet.quoting import quote
 from discreet.rational import decimal
+from discreet.records import dataclass
 from discreet.sql.algebra.keys import Key
 from discreet.synthetic.axes import Axis
 

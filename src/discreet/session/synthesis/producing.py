@@ -9,7 +9,7 @@ import math
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +22,7 @@ from discreet.escaping import name as one_line
 from discreet.ledger import Loss
 from discreet.mechanisms.adaptive import AdaptiveRounds
 from discreet.rational import show
+from discreet.records import dataclass
 from discreet.release.bill import was_free
 from discreet.release.draw import Draw, Use
 from discreet.release.gate import event_of

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +23,7 @@ from discreet.escaping import name as one_line
 from discreet.policy import Policy, toml
 from discreet.quoting import quote
 from discreet.rational import Number, show
+from discreet.records import dataclass
 from discreet.session.asking import asked
 from discreet.session.parameters import GROUP_ROWS
 from discreet.session.question import Question

@@ -6,7 +6,7 @@ import datetime as dt
 import difflib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from discreet.policy import ColumnPolicy, KeyReference, Policy
 from discreet.policy.classes import personal_of
 from discreet.policy.naming import meant
 from discreet.policy.personal import Personal
+from discreet.records import dataclass
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import BOOLEANS, MICROSECOND, Span, Value, number, of_values

@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 from discreet.sql.algebra.narrowing import MIRRORED, TESTS
 from discreet.sql.expressions.expression import Call, Expression, Literal, is_null_literal
 from discreet.sql.expressions.span import number

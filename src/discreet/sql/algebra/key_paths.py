@@ -23,8 +23,8 @@ compared beside it all the same, and privacy does not hang on the keys found her
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Link
 from discreet.sql.algebra.relation import Relation

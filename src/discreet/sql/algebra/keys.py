@@ -8,7 +8,6 @@ import itertools
 import math
 import operator
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.schema import Type, arrow_type
+from discreet.records import dataclass
 from discreet.release.noisy_schema import key_name
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.canonical import distinct

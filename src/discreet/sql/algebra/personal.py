@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog, PrivateColumn, PrivateTable
 from discreet.sql.algebra.disjoint import Alternatives, exclude, holds, present

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import TypeAlias
 
+from discreet.records import dataclass
 from discreet.sql.algebra.branches import NotTracedError, branches
 from discreet.sql.algebra.keys import public_values
 from discreet.sql.algebra.null_groups import has_null_group

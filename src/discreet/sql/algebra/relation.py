@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
+from discreet.records import dataclass
 from discreet.sql.algebra.catalog import PrivateTable
 from discreet.sql.expressions.expression import Column, Expression
 

@@ -16,12 +16,12 @@ release.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import EngineError
+from discreet.records import dataclass
 from discreet.sql.algebra.lineage import below
 from discreet.sql.algebra.relation import PublicJoin, PublicTable, Relation, parts
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.binding.binder import Binder

@@ -8,12 +8,12 @@ UNPIVOT is a join with a public table of the names of its columns, so that each 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.records import dataclass
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.analyze.from_clause import single
 from discreet.sql.analyze.scope_tree import (

@@ -10,13 +10,14 @@ release   aggregates private rows: `splitting` makes an unplanned release of it,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.records import dataclass
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import ReleasedTable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
@@ -12,6 +11,7 @@ import numpy as np
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.engine import Engine
 from discreet.errors import EngineError, QueryRefused
+from discreet.records import dataclass
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import scan, select

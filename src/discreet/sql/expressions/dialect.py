@@ -10,13 +10,14 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from discreet import quoting
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 from discreet.sql.expressions.span import Value
 
 SATURATE = 2**62

@@ -8,11 +8,11 @@ reaches the engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 from discreet.sql.expressions.dialect import Dialect, fill, literal, quote
 from discreet.sql.expressions.span import Span, Value, point
 

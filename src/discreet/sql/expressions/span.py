@@ -10,9 +10,10 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
+
+from discreet.records import dataclass
 
 Value: TypeAlias = int | float | str | bool | dt.date | dt.datetime
 """A public value: a literal of the query or a key of the policy."""

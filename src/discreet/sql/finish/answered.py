@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet import arrow
+from discreet.records import dataclass
 from discreet.sql.intervals.lazy import LazyMapping
 
 if TYPE_CHECKING:

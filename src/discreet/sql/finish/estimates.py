@@ -8,13 +8,13 @@ estimate has the least variance (Aitken 1936). Its weights follow from the scale
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import effective
+from discreet.records import dataclass
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.plan.recalled import Law, scaled, variance
 

@@ -11,12 +11,13 @@ used follows from the text, the policy and the plans of earlier questions.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.algebra.keys import Key
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.finish.estimates import Estimate, Source, Sums, better

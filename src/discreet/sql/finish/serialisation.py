@@ -9,12 +9,13 @@ import datetime as dt
 import io
 import zipfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from discreet import far
+from discreet.records import dataclass
 from discreet.release.answer import Release
 from discreet.release.answer_archive import Packer, answer_of, asked_of, block_of, made_of, table_of
 from discreet.release.noisy_schema import key_name

@@ -6,12 +6,12 @@ its weights of all nodes (`planning.ranges.factors`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.records import dataclass
 from discreet.sql.finish.estimates import Source, Sums, added, widest
 from discreet.sql.plan.recalled import Law
 from discreet.sql.plan.workloads.series_law import SeriesLaw

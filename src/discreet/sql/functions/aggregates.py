@@ -13,12 +13,13 @@ by epsilon, and by n where the quantity does not grow with the rows.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from enum import Enum
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
+
+from discreet.records import dataclass
 
 MeasureFamily: TypeAlias = Literal["rows", "units", "distinct", "distinct_sum", "sizes", "pairs", "tree"]
 """Which integers: moments of the rows, counts of units, counts or sums of distinct values, counts of values with so

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.engines.schema import LIST_OF, Type
+from discreet.records import dataclass
 from discreet.sql.expressions.span import BOOLEANS, Span, Value
 
 Bounds: TypeAlias = Callable[..., Span]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from discreet.escaping import markup, prose
+from discreet.records import dataclass
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 

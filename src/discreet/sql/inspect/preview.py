@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ import numpy as np
 from discreet import escaping
 from discreet.errors import InvalidParameter
 from discreet.rational import show, small
+from discreet.records import dataclass
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.inspect.compared import compared_with
 from discreet.sql.inspect.misleading import chosen, meanings_of

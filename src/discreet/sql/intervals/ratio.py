@@ -12,12 +12,12 @@ alone and is tabulated; N and D are divided by their own noise first, so that th
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.release.noisy_schema import aggregate_number
 from discreet.sql.intervals.noise_widths import deviation, half_widths
 from discreet.sql.lower.run import GroupSelection, NoisyIntegers, blocks

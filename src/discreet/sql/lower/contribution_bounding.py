@@ -18,9 +18,9 @@ The choice is fair: every row of a unit has the same chance, independent of its 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.expressions.dialect import NUMBER, Dialect, RowSelection, quote, typed
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.engine import NO_TABLES, Engine
+from discreet.records import dataclass
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_number
 from discreet.sql.algebra import keys as ks

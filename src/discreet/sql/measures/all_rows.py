@@ -19,11 +19,11 @@ A NULL that turns up all the same counts as the least value, in SQL, so the boun
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from discreet.records import dataclass
 from discreet.sql.algebra.relation import Relation, Rows, Scan, Select
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.measures.measure import Measure

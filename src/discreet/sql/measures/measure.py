@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -44,6 +44,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.dialect import Dialect, fill, total

@@ -21,11 +21,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.records import dataclass
 from discreet.sql.expressions.dialect import Dialect, divided, total
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import RELATIVE

@@ -10,10 +10,10 @@ entries have the same law as those without. So nothing hangs on the floats that 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
+from discreet.records import dataclass
 from discreet.sql.expressions.dialect import Dialect, divided, typed
 from discreet.sql.measures.ranks import Ranks
 

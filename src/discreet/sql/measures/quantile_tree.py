@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ import numpy as np
 
 from discreet.errors import QueryRefused
 from discreet.mechanisms.laplace_sum import half_width
+from discreet.records import dataclass
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.measures import count_tree as ct

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.records import dataclass
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.measure import Grid

@@ -20,11 +20,12 @@ question.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
 from discreet.engines.schema import Type
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.keys import Key
 from discreet.sql.algebra.relation import Rows, raw_column

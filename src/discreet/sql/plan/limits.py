@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from discreet.records import dataclass
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.keys import planned_cells

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 
+from discreet.records import dataclass
 from discreet.sql.expressions.expression import Expression
 
 BY_LEAF = frozenset({"tree", "ranks"})

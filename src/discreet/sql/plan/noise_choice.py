@@ -26,11 +26,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidParameter
+from discreet.records import dataclass
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import SCALE_BITS, Measure

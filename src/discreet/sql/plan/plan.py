@@ -7,13 +7,14 @@ gate releases all of them as one, and knows them as one `ReleasePlan` (`release.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.relation import PerUnit, Rows
 from discreet.sql.expressions.expression import Column, Expression

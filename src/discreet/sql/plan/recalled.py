@@ -7,13 +7,13 @@ weighted by the inverse of their variances. No unbiased weighted mean of them ha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import effective, half_width
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

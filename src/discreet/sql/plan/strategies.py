@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import TypeAlias
 
+from discreet.records import dataclass
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of, read_off, sizes_of

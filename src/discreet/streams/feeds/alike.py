@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -22,6 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from discreet import arrow
+from discreet.records import dataclass
 
 Integers = npt.NDArray[np.int64]
 Bytes = npt.NDArray[np.uint8]

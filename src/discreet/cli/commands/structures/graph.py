@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +12,7 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.place import source_of
 from discreet.cli.progress import Progress
 from discreet.cli.terminal.sink import Sink
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.policy import Budget

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,6 +14,7 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.place import SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from discreet.spatial import HeatMap

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +12,7 @@ from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import SourceOptions
 from discreet.cli.progress import Progress
+from discreet.records import dataclass
 
 
 @dataclass(frozen=True)

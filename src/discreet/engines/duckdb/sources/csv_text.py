@@ -15,11 +15,11 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import IO
 
 from discreet.engines.twins import folded
 from discreet.errors import SourceError
+from discreet.records import dataclass
 
 _HEAD = 1 << 20
 """How many bytes of a file may be its header line."""

@@ -6,11 +6,12 @@ import hashlib
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from types import MappingProxyType
 
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 
 NO_TYPES: Mapping[str, Type] = MappingProxyType({})
 

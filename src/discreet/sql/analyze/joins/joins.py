@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.policy.naming import twins
+from discreet.records import dataclass
 from discreet.sql.algebra import key_paths
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.public_data import public_column, spelled

@@ -13,11 +13,11 @@ Privacy: whether a row is kept depends on the rows of its own unit alone, and no
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.records import dataclass
 from discreet.sql import functions as fn
 from discreet.sql.algebra import key_paths
 from discreet.sql.algebra.relation import Rows

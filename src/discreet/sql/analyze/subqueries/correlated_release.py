@@ -13,10 +13,10 @@ The groups must be public, as those of any release; the look-up is post-processi
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, path_of
 
 KEY, VALUE, GROUPED = "__key_", "__value", "__grouped"

@@ -10,10 +10,10 @@ of one group, and the count by at most 1. Large groups with public keys are told
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.analyze.aggregates.distinct_values import as_one_value, count_of_groups
 from discreet.sql.analyze.scope_tree import ReleaseScope, Scope

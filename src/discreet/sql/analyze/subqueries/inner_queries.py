@@ -13,13 +13,14 @@ row for a unit and value at most, so that no row is there more often than before
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
+from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.from_clause import FromClause

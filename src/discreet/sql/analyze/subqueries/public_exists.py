@@ -11,10 +11,10 @@ Privacy: the list is public, and whether a row is in it depends on that row alon
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.analyze.scope_tree import Env, Scopes
 from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, has_window
 

@@ -7,12 +7,12 @@ and numbers with a fraction are scaled to integers first.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 from discreet.sql import functions as fn
 from discreet.sql.algebra.relation import UnitAggregate
 from discreet.sql.analyze.aggregates.aggregate import filtered

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
+from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.relation import WindowCall
 from discreet.sql.analyze.binding.binder import Binder

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.intervals.bands import curvature
 from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends, Role
 from discreet.sql.intervals.bands.relations import BandScope, NoBandsError

@@ -15,7 +15,6 @@ from __future__ import annotations
 import contextlib
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING, Final, TypeAlias
@@ -26,6 +25,7 @@ from sqlglot import exp
 from discreet import arrow
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
+from discreet.records import dataclass
 from discreet.release.noisy_schema import CELL, HIGH, LOW, aggregate_name, aggregate_number, ends_of
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote

@@ -8,10 +8,11 @@ Kennedy 2021). An expression that is not understood may lie anywhere, so that no
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.intervals.bands import curvature
 
 ANYWHERE = ("CAST('-Infinity' AS DOUBLE)", "CAST('Infinity' AS DOUBLE)")

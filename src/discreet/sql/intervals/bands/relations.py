@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.release.noisy_schema import ENDS
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.bands import curvature

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.syntax.parse import output_name
 
 DRAW = "__draw"

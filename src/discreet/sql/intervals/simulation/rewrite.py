@@ -11,10 +11,10 @@ shown, and the interval is that of the value of a row, shown or not.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.intervals.simulation.parts import (
     DRAW,
     DRAWS_TABLE,

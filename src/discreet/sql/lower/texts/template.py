@@ -8,9 +8,9 @@ such a one the query is written by itself, as equal parts of a query are compute
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from discreet.records import dataclass
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.marked import EDGE

@@ -8,10 +8,10 @@ reading a literal holds for it too.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final, TypeAlias, TypeVar
 
+from discreet.records import dataclass
 from discreet.sql.expressions.marked import MarkedLiteral
 from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.plan.drafts.alike import Filled, Filling, Origin, mould_of

@@ -8,8 +8,8 @@ shape whose conditions can be met, and only that is looked at for each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
+from discreet.records import dataclass
 from discreet.sql.algebra.branches import branches
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed
 from discreet.sql.algebra.relation import Relation

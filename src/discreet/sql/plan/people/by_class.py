@@ -12,12 +12,13 @@ larger, and there are no coins. So sums are always taken by class.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from discreet.records import dataclass
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.personal import Classes
 from discreet.sql.plan.recalled import Law, Recalled

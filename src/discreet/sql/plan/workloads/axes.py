@@ -8,10 +8,11 @@ place alone is nothing that an engine groups by, so it is measured with the quar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from discreet.engines.schema import Type
 from discreet.planning.marginals import Keys
+from discreet.records import dataclass
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.expression import Expression, Literal, leaves

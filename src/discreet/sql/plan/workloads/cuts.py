@@ -15,13 +15,13 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
 from typing import TypeAlias
 
 from discreet.engines.schema import Type
+from discreet.records import dataclass
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.narrowing import MIRRORED

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
+from discreet.records import dataclass
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.public_groups import public_groups

@@ -7,7 +7,6 @@ scales differ (`planning.marginals.Measured.weights`), so the law is a short lis
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
@@ -16,6 +15,7 @@ import numpy as np
 
 from discreet.mechanisms.laplace_sum.half_width import effective, half_width
 from discreet.planning.marginals import Keys, cells
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ import numpy as np
 
 from discreet.planning.ranges.factors import Weighted
 from discreet.planning.ranges.lengths import Lengths, for_families, for_tables
+from discreet.records import dataclass
 from discreet.sql.algebra import keys as ks
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, Workload

@@ -6,7 +6,6 @@ Each combination of the keys that all tables have in common is a series of its o
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.planning.saturating import saturated
+from discreet.records import dataclass
 from discreet.sql.plan.workloads.linear import Linear
 
 if TYPE_CHECKING:

@@ -5,7 +5,6 @@ Each combination of the other keys is a series of its own, measured by the same 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from discreet.planning.ranges.factors import Weighted
 from discreet.planning.ranges.families import EACH, RangeFamily
+from discreet.records import dataclass
 from discreet.sql.plan.workloads.linear import Linear
 
 if TYPE_CHECKING:

@@ -16,12 +16,12 @@ import contextlib
 import re
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.records import dataclass
 from discreet.sql.syntax.parse import spelled
 
 MOST: Final = 256
