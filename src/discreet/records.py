@@ -12,7 +12,7 @@ import dataclasses
 import reprlib
 import sys
 from collections.abc import Callable
-from dataclasses import MISSING, Field, FrozenInstanceError
+from dataclasses import MISSING, Field, FrozenInstanceError, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, dataclass_transform
 
@@ -168,4 +168,4 @@ if TYPE_CHECKING or sys.version_info >= (3, 13):
 else:
     dataclass = frozen_here
 
-__all__ = ["dataclass", "frozen_here"]
+__all__ = ["dataclass", "field", "frozen_here"]

@@ -8,7 +8,6 @@ epsilon without that is a factor of two in the dark.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import field
 from fractions import Fraction
 from typing import Literal, TypeAlias
 
@@ -17,7 +16,7 @@ from discreet.accounting.rounding import fraction_of_one, whole
 from discreet.accounting.zcdp import ZCDP
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal, positive
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 Neighbours: TypeAlias = Literal["add_remove", "replace_one"]
 """How neighbouring data sets differ: by adding or removing one unit, or by replacing one."""

@@ -8,13 +8,12 @@ import json
 import os
 import ssl
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 from urllib.parse import urlsplit
 
 from discreet.client.wire import to_error
 from discreet.errors import InvalidParameter, ServerError
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 TIMEOUT = 600.0
 """Seconds to wait for an answer: longer than a server lets a question run."""

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from types import MappingProxyType
 
 from discreet import quoting
 from discreet.engines.schema import LIST_OF, ColumnSchema, Type
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 
 class Ability(enum.Flag):

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import field
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.identity import Identity, NoIdentity
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +17,7 @@ from discreet.pgwire import catalogue, catalogue_sql
 from discreet.pgwire.catalogue_sql import CatalogueContext, Elsewhere, Unknown
 from discreet.pgwire.types import TEXT, Kind, kind_of, named
 from discreet.rational import show
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql.syntax.pivot_statement import statements
 from discreet.sql.syntax.priced import priced
 

@@ -6,7 +6,6 @@ import datetime as dt
 import json
 import operator
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
@@ -14,7 +13,7 @@ from discreet import far
 from discreet.errors import InvalidParameter, NotInAnswer
 from discreet.imports import load
 from discreet.rational import show, small
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.exactly import exact, flavour
 
 if TYPE_CHECKING:

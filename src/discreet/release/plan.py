@@ -6,11 +6,10 @@ SQL, a steward's own number and a local node are producers; each says the same f
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import IO, Any, Generic, TypeVar
 
 from discreet.accounting.loss import Loss
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.draw import Draw, Use
 
 Noisy = TypeVar("Noisy")

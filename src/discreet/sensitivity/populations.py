@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import field
 from typing import Any, Final, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -16,7 +15,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.rational import exact
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy.typing as npt
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number, decimal, exact, positive
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sensitivity.sampled import Neighbours, Query
 from discreet.sensitivity.sizes import whole_number
 

@@ -7,14 +7,13 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from typing import Any, TypeVar
 
 from discreet.accounting.loss import Loss
 from discreet.arrow import values_of
 from discreet.errors import DiscreetError, NotAllowed, PostProcessingError, QueryRefused, TimedOut, tell
 from discreet.ledger.terms import Terms
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.answer import Release
 from discreet.release.documents import state
 from discreet.release.exactly import exact

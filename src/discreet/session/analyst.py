@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -12,7 +11,7 @@ from discreet.errors import InvalidParameter, QueryRefused
 from discreet.ledger import Account, Loss
 from discreet.ledger.terms import Terms
 from discreet.rational import Number, epsilon_of, show
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.account import AnalystAccount, ReadOnlyAccount
 from discreet.release.answer import Release
 from discreet.release.guarantee import Guarantee

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from fractions import Fraction
 
 from discreet.escaping import name as one_line
 from discreet.rational import show, small
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 DATA_SET = "the data set"
 """The account of the whole data set: a ledger is the ledger of one data set."""

@@ -15,7 +15,6 @@ import os
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from zipfile import BadZipFile
@@ -23,7 +22,7 @@ from zipfile import BadZipFile
 import numpy as np
 
 from discreet.errors import StreamError
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.streams.counting.seen import Seen
 
 if TYPE_CHECKING:

@@ -11,11 +11,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -12,7 +12,6 @@ from __future__ import annotations
 import contextlib
 import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.duckdb.connection import connect, for_few_rows, seal
@@ -24,7 +23,7 @@ from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.views import columns_of
 from discreet.quoting import quote
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
     import duckdb

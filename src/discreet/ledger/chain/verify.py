@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import field
-
 from discreet.errors import InvalidParameter, LedgerCorrupt, UnsupportedEvent
 from discreet.ledger.chain.book import Book, follow
 from discreet.ledger.chain.entry import Entry, Head, corrupt, digest_of, sealed
 from discreet.ledger.store import Rows, Store
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 LOOK = 64
 """How many entries at the end of the chain are checked when a ledger is opened."""

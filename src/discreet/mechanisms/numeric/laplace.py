@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import field
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -34,7 +33,7 @@ from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, decimal, epsilon_of
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event, Neighbours

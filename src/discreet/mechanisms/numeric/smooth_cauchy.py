@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import field
 from fractions import Fraction
 from typing import Final
 
@@ -20,7 +19,7 @@ from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.noise.digits import enclose_exp
 from discreet.noise.large.cauchy import rounded_cauchy
 from discreet.rational import Number, epsilon_of
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 _BITS: Final = 40
 _FINEST: Final = Fraction(1, 100)

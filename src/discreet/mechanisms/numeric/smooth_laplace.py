@@ -28,7 +28,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Final
 
@@ -39,7 +38,7 @@ from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.noise.digits import enclose_exp
 from discreet.noise.large.laplace import large_laplace
 from discreet.rational import Number, decimal, epsilon_of
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours, Released

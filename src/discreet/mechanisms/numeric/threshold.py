@@ -36,7 +36,6 @@ Sources: Korolova, Kenthapadi, Mishra, Ntoulas 2009 (the idea); Desfontaines, Vo
 from __future__ import annotations
 
 import math
-from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -53,7 +52,7 @@ from discreet.noise.digits import enclose_exp
 from discreet.noise.distribution import DiscreteLaplace
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, decimal, epsilon_of
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Neighbours, Released

@@ -22,7 +22,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import field
 from fractions import Fraction
 from typing import Final
 
@@ -35,7 +34,7 @@ from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.noise.large.choice import large_choice, uniform_large
 from discreet.noise.parameters import read_scale
 from discreet.rational import Number, epsilon_of
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 Floats = npt.NDArray[np.float64]
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
@@ -31,7 +30,7 @@ from discreet.imports import one_thread
 from discreet.planning.ranges.factors import Weighted
 from discreet.planning.ranges.families import RangeFamily, counted, sums
 from discreet.planning.saturating import saturated
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

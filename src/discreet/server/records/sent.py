@@ -12,10 +12,9 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any
 
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.documents import AnswerText
 
 MOST_BYTES, LONGEST = 32 << 20, 1 << 16

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import field
 from typing import TYPE_CHECKING
 
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
     from discreet.sql.finish.estimates import Source, Sums

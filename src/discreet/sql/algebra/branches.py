@@ -10,11 +10,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from itertools import count, product
 
 from discreet.engines.schema import Type
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.keys import public_values
 from discreet.sql.algebra.relation import PublicTable, Relation

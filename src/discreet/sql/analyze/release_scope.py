@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import Groups, public_groups

@@ -10,14 +10,13 @@ release   aggregates private rows: `splitting` makes an unplanned release of it,
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.algebra.released import ReleasedTable

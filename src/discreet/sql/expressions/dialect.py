@@ -10,14 +10,13 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from functools import lru_cache
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
 from discreet import quoting
 from discreet.engines.schema import Type
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql.expressions.span import Value
 
 SATURATE = 2**62

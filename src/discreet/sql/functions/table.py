@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import field
 from fractions import Fraction
 from typing import TypeAlias
 
 from discreet.engines.schema import LIST_OF, Type
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql.expressions.span import BOOLEANS, Span, Value
 
 Bounds: TypeAlias = Callable[..., Span]

@@ -6,14 +6,13 @@ Everything here is read off the plan, the catalog and the policy. Nothing touche
 from __future__ import annotations
 
 import math
-from dataclasses import field
 from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.policy import Policy
 from discreet.rational import show, small
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import Key

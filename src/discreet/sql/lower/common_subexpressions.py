@@ -8,9 +8,8 @@ value on every row (contract 5), so it may be computed on rows where a CASE woul
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
 
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.expression import Call, Column, Expression, spell, spelling_of
 

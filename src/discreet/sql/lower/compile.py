@@ -9,12 +9,11 @@ result    the number of the public group, and its sums; a group that is not publ
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING
 
 from discreet.engines.schema import Type
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import axes
 from discreet.sql.algebra.relation import UNIT, public_tables, raw_column, scans

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
-from dataclasses import field
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -16,7 +15,7 @@ from typing import Any
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.public_groups import Groups, public_groups

@@ -6,12 +6,11 @@ import hashlib
 import os
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from functools import lru_cache
 from types import MappingProxyType
 
 from discreet.engines.schema import Type
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 
 NO_TYPES: Mapping[str, Type] = MappingProxyType({})
 

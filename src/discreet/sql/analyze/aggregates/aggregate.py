@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import field
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql import functions as fn
 from discreet.sql.analyze.aggregates.distinct_values import as_one_text, as_one_value, counted_groups
 from discreet.sql.analyze.aggregates.quantile_syntax import quantile_asked

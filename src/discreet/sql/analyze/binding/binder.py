@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
 from typing import TypeAlias
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql import functions as fn
 from discreet.sql.analyze.binding.comparisons import COMPARISONS, by_type, of_two_types
 from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of, moment_of

@@ -12,7 +12,6 @@ import contextlib
 import dataclasses
 import datetime as dt
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import field
 from enum import Enum
 from fractions import Fraction
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
@@ -20,7 +19,7 @@ from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.sql.algebra.catalog import PrivateTable
 from discreet.sql.algebra.public_groups import Groups, PublicKeys, public_groups
 from discreet.sql.algebra.relation import PublicTable, Relation

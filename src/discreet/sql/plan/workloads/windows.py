@@ -7,13 +7,12 @@ more noise than it could have.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
 from typing import Literal, TypeAlias
 
 from sqlglot import exp
 
 from discreet.planning.ranges.families import EACH, RangeFamily, WindowFrame
-from discreet.records import dataclass
+from discreet.records import dataclass, field
 from discreet.release.noisy_schema import aggregate_number, key_number
 from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import output_name
