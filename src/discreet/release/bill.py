@@ -80,11 +80,3 @@ def billed(bill: Bill) -> Iterator[None]:
 def bill() -> Bill:
     """The bill of the question that is being asked; a new one where nobody opened one."""
     return _bill.get() or Bill()
-
-
-def was_free() -> bool:
-    """Whether the question that is being asked has cost nothing so far.
-
-    An answer that another analyst had bought is charged to whoever gets it next.
-    """
-    return bill().loss is None
