@@ -32,8 +32,13 @@ class Bill:
         """Charge, and note it; the bill is known afterwards, even if anything interrupts the charge."""
         self._unsure = ledger, question, loss.rounded_up(), dt.datetime.now(dt.UTC)
         receipt = charge()
-        self.loss, self._unsure = receipt.loss, None
+        self._unsure = None
+        self.add(receipt.loss)
         return receipt
+
+    def add(self, loss: Loss) -> None:
+        """Note what a part of the question cost."""
+        self.loss = loss if self.loss is None else self.loss + loss
 
     def __enter__(self) -> Self:
         return self
@@ -69,12 +74,15 @@ _bill: ContextVar[Bill | None] = ContextVar("discreet_bill", default=None)
 
 @contextmanager
 def billed(bill: Bill) -> Iterator[None]:
-    """Put the charges made meanwhile on this bill."""
+    """Put the charges made meanwhile on this bill, and its sum on that of the question that this one is a part of."""
+    whole = _bill.get()
     token = _bill.set(bill)
     try:
         yield
     finally:
         _bill.reset(token)
+        if whole is not None and bill.loss is not None:
+            whole.add(bill.loss)
 
 
 def bill() -> Bill:
