@@ -37,7 +37,7 @@ class Bill:
         return receipt
 
     def add(self, loss: Loss) -> None:
-        """Note what a part of the question cost."""
+        """Note the cost of a part of the question."""
         self.loss = loss if self.loss is None else self.loss + loss
 
     def __enter__(self) -> Self:

@@ -211,7 +211,7 @@ def _written(binder: Binder, node: exp.Expr) -> Expression:
             "Write DATE '2025-01-31', or TO_DATE('2025-01-31', 'YYYY-MM-DD').",
         )
     text = literals[0].copy()
-    if isinstance(node, exp.Anonymous):  # TO_DATE: the day, whatever the format reads beside it
+    if isinstance(node, exp.Anonymous):  # TO_DATE gives the day alone
         text, kind = exp.Literal.string(text.name[:10]), "DATE"
     return binder.bind(exp.cast(text, kind))
 
