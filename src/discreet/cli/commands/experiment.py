@@ -241,7 +241,7 @@ def personal(
         many, _, epsilon = text.partition(":")
         try:
             if not many.isdecimal() or len(many) > MOST_DIGITS or not int(many):
-                raise InvalidParameter("There are no such people.")
+                raise InvalidParameter("The number of people is out of range.")
             groups.append(PersonalGroup(int(many), epsilon_of(epsilon), share))
         except InvalidParameter:
             raise opt.Usage(f"--people {text}: write 400:0.5, so many people and their epsilon") from None
