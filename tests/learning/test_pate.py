@@ -245,6 +245,7 @@ def test_a_student_of_one_class_is_refused_in_our_words() -> None:
     [
         ([1.0, 2.0, 3.0], "no table of numbers"),
         ([[1.0, 2.0], [3.0]], "no table of numbers"),
+        (iter([[1.0, 2.0]]), "no table of numbers"),
         (PUBLIC[:2], "There are 2 public rows, and 3 were named"),
         ([[math.nan, 1.0], [1.0, 2.0], [2.0, 3.0]], "cannot learn from these rows: Input X contains NaN"),
     ],

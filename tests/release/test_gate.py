@@ -74,8 +74,12 @@ class Steps:
             answer=self.noted("answer", lambda noisy: (int(noisy[0]), str(int(noisy[0])).encode())),
             rehearse=self.noted("rehearse"),
             probe=self.noted("probe"),
-            replay=self.noted("replay", int),
+            replay=self.noted("replay", self.again),
         )
+
+    def again(self, kept: bytes, free: bool) -> int:
+        self.free = free
+        return int(kept)
 
     def noted(self, name: str, then: Callable[..., Any] = lambda: None) -> Callable[..., Any]:
         def step(*args: Any, **kwargs: Any) -> Any:
@@ -105,6 +109,28 @@ def test_each_step_is_taken_once_in_order_and_an_answer_is_replayed() -> None:
     assert steps.ask() == first
     assert steps.seen == ["rehearse", "replay"]
     assert steps.spent == 1
+
+
+class Owing(PlainAccount):
+    """An account of somebody who has not paid for an answer that another one bought."""
+
+    paid = False
+
+    def owes(self, question: str) -> bool:
+        return not self.paid
+
+    def receive(self, *args: Any) -> Any:
+        self.paid = True
+        return super().charge(*args)
+
+
+def test_the_gate_says_of_an_answer_that_was_kept_whether_giving_it_costs_something_now() -> None:
+    steps = Steps()
+    first = steps.ask()
+    steps.payer = Owing(steps.ledger, Account("an analyst", Loss(3)), "add_remove")
+    assert (steps.ask(), steps.free) == (first, False)
+    assert (steps.ask(), steps.free) == (first, True)
+    assert steps.ledger.spent("an analyst").epsilon == 1
 
 
 @pytest.mark.parametrize("fails", NEW)

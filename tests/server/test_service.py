@@ -10,6 +10,7 @@ import pytest
 
 from discreet.errors import LedgerError
 from discreet.server import service
+from discreet.server.history import History
 from discreet.server.records.asks import Began
 from discreet.session.analyst import AnalystSession
 from discreet.session.queries import Queries
@@ -214,6 +215,25 @@ def test_an_answer_that_cannot_be_written_is_told_as_charged(
             assert answer.json["charged"] == charged
     assert running.call("POST", f"{HOSPITAL}/query", "lou", question).status == 200
     assert running.call("GET", f"{HOSPITAL}/budget", "lou").json["spent"] == "0.5"
+
+
+def test_an_answer_that_was_paid_for_meanwhile_is_told_as_free(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The same question may be asked twice at once: one of the two pays, and the other one is given the answer."""
+
+    def unread(_: AnalystSession) -> None:
+        raise LedgerError("The disk is full.", "Make room.")
+
+    running.person("mia", epsilon=1)
+    question = {"query": COUNT, "epsilon": "0.5"}
+    assert running.call("POST", f"{HOSPITAL}/query", "mia", question).status == 200
+    with monkeypatch.context() as late:  # as the charge of the other one looks just before it is there
+        late.setattr(History, "paid", lambda *_: False)
+        late.setattr(AnalystSession, "budget", property(unread))
+        answer = running.call("POST", f"{HOSPITAL}/query?format=csv", "mia", question)
+    assert (answer.status, answer.json["charged"]) == (503, None)
+    assert running.call("GET", f"{HOSPITAL}/budget", "mia").json["spent"] == "0.5"
 
 
 def test_analysts_cannot_keep_others_from_looking(running: Running) -> None:

@@ -225,7 +225,7 @@ def _released(queries: Queries, question: Question) -> Integers:
     def made(noisy: list[NoisyIntegers]) -> tuple[Integers, bytes]:
         return noisy[0].entries, pack(None, noisy, asked=question.to_json())
 
-    def again(kept: bytes) -> Integers:
+    def again(kept: bytes, _: bool) -> Integers:
         return unpack(kept, plan.whole).noisy[0].entries
 
     asking = queries.release_plan(question, plan, compute, made, again, partial(pack, None))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from discreet.graphs.question import DEGREES
@@ -116,7 +117,7 @@ def plan(
         answer=answer,
         size=SIZE + 64 * answering.size,
         probe=probe,
-        replay=Release.from_bytes,
+        replay=lambda kept, free: replace(Release.from_bytes(kept), replayed=free),
     )
 
 

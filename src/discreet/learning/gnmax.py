@@ -135,7 +135,7 @@ def gnmax(
         compute=compute,
         answer=lambda named: (answered(named.tolist()), json.dumps(named.tolist()).encode()),
         size=8 * rows,
-        replay=lambda kept: answered(json.loads(kept)),
+        replay=lambda kept, _: answered(json.loads(kept)),
     )
     return bought(plan, people)
 

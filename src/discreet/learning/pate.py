@@ -133,6 +133,6 @@ def pate(
             json.dumps([one.tolist() for one in noisy]).encode(),
         ),
         size=8 * rows,
-        replay=lambda kept: answered(*json.loads(kept)),
+        replay=lambda kept, _: answered(*json.loads(kept)),
     )
     return bought(plan, people)

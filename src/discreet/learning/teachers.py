@@ -152,7 +152,7 @@ def student_of(
         rows = np.asarray(public)
     except ValueError:  # lists of different lengths
         rows = np.empty(0)
-    if rows.dtype.kind in "biuf" and rows.ndim < 2:
+    if not rows.ndim or (rows.dtype.kind in "biuf" and rows.ndim < 2):
         raise InvalidParameter("The public rows are no table of numbers.", "Give an array of shape (m, d).")
     if len(rows) != many:
         raise InvalidParameter(

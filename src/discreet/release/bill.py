@@ -32,8 +32,13 @@ class Bill:
         """Charge, and note it; the bill is known afterwards, even if anything interrupts the charge."""
         self._unsure = ledger, question, loss.rounded_up(), dt.datetime.now(dt.UTC)
         receipt = charge()
-        self.loss, self._unsure = receipt.loss, None
+        self._unsure = None
+        self.add(receipt.loss)
         return receipt
+
+    def add(self, loss: Loss) -> None:
+        """Note the cost of a part of the question."""
+        self.loss = loss if self.loss is None else self.loss + loss
 
     def __enter__(self) -> Self:
         return self
@@ -69,22 +74,17 @@ _bill: ContextVar[Bill | None] = ContextVar("discreet_bill", default=None)
 
 @contextmanager
 def billed(bill: Bill) -> Iterator[None]:
-    """Put the charges made meanwhile on this bill."""
+    """Put the charges made meanwhile on this bill, and its sum on that of the question that this one is a part of."""
+    whole = _bill.get()
     token = _bill.set(bill)
     try:
         yield
     finally:
         _bill.reset(token)
+        if whole is not None and bill.loss is not None:
+            whole.add(bill.loss)
 
 
 def bill() -> Bill:
     """The bill of the question that is being asked; a new one where nobody opened one."""
     return _bill.get() or Bill()
-
-
-def was_free() -> bool:
-    """Whether the question that is being asked has cost nothing so far.
-
-    An answer that another analyst had bought is charged to whoever gets it next.
-    """
-    return bill().loss is None

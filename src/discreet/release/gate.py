@@ -65,9 +65,10 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
         kept = _replayed(plan, ledger)
         if kept is None:
             return _anew(plan, ledger, payer)
-        if payer.owes(plan.question):
+        owed = payer.owes(plan.question)
+        if owed:
             _charged(plan, ledger, payer.receive, see_loss(plan, payer.neighbours))
-        return plan.replay(kept)
+        return plan.replay(kept, not owed)
 
 
 def _replayed(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:

@@ -34,7 +34,8 @@ class ReleasePlan(Generic[Noisy, Answer]):
         size: about how many bytes the ledger keeps.
         rehearse: runs the post-processing on invented numbers; refuses a question that would fail.
         probe: sees that the engine could compute it; reads no row.
-        replay: builds the answer from the copy that the ledger kept; None where nothing is replayed.
+        replay: builds the answer from the copy that the ledger kept, and from whether it is free now: one that
+            another analyst had bought is not. None where nothing is replayed.
         keep: makes the copy from the noisy values alone, where the answer cannot be built from them.
         file: takes the copy that the ledger kept, and gives it to `replay`, where it is large; else it is bytes.
     """
@@ -49,6 +50,6 @@ class ReleasePlan(Generic[Noisy, Answer]):
     size: int = 0
     rehearse: Callable[[], object] = field(default=lambda: None)
     probe: Callable[[], object] = field(default=lambda: None)
-    replay: Callable[[Any], Answer] | None = None
+    replay: Callable[[Any, bool], Answer] | None = None
     keep: Callable[[Noisy], bytes] | None = None
     file: IO[bytes] | None = None

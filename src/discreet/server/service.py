@@ -218,7 +218,7 @@ class Service:
                 if new and error.charged is None:
                     self.asks.forget(caller.name, name, look.key)
                 raise
-            price = None if paid and (release.replayed or not look.key) else look.loss
+            price = None if release.replayed or not look.key else look.loss
             try:
                 if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
                     self.asks.note(caller.name, name, look.key, asked, began.came)

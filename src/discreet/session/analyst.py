@@ -251,6 +251,8 @@ class AnalystSession(Session):
         """
         from discreet.session.memory.answering import least
 
+        if "epsilon" in options:  # of the text
+            raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
         question = Question.read(query, ONE, **options)
         self._queries.rehearse(self._queries.planned(question))
         return least(self._queries, question, within, GROUP_ROWS, reuse=False)[0]

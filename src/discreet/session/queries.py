@@ -19,7 +19,6 @@ from discreet.policy import Policy
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.answer import Release
-from discreet.release.bill import was_free
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
@@ -202,8 +201,8 @@ class Queries:
                 release, noisy, follows(plan) or bool(plan.shaping), asked=question.to_json()
             )
 
-        def again(kept: bytes) -> Release:
-            return self.again(plan, kept, level)
+        def again(kept: bytes, free: bool) -> Release:
+            return self.again(plan, kept, level, free)
 
         asked = self.release_plan(question, plan, compute, made, again, partial(pack, None))
         return gate.release(asked, self.ledger, self.account)
@@ -214,7 +213,7 @@ class Queries:
         plan: QueryPlan,
         compute: Callable[[Draw], N],
         made: Callable[[N], tuple[A, bytes | IO[bytes]]],
-        replay: Callable[[Any], A],
+        replay: Callable[[Any, bool], A],
         keep: Callable[[N], bytes] | None = None,
         file: IO[bytes] | None = None,
     ) -> ReleasePlan[N, A]:
@@ -225,7 +224,7 @@ class Queries:
             plan: of the question; it has releases.
             compute: runs the releases, with noise.
             made: builds the answer.
-            replay: builds it from the record that the ledger kept.
+            replay: builds it from the record that the ledger kept, and from whether it is free now.
             keep: makes that record where the answer cannot be built.
             file: takes the record that the ledger kept, if it is large.
         """
@@ -377,7 +376,7 @@ class Queries:
         """The facts for a card, which are gathered when one is asked for."""
         return partial(facts_of, self.policy, plan)
 
-    def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level) -> Release:
+    def again(self, plan: QueryPlan, kept_bytes: bytes, level: Level, free: bool) -> Release:
         """An earlier answer; written or shown in another way it is made anew from the same noisy integers."""
         from discreet.sql.finish.serialisation import unpack
 
@@ -389,7 +388,7 @@ class Queries:
             and release.question == plan.text
             and not plan.shaping
         ):
-            return replace(release, replayed=was_free(), deployment=self.deployment(plan))
+            return replace(release, replayed=free, deployment=self.deployment(plan))
         # The values are those of the new run: without ORDER BY its rows may come in another order, and each
         # interval belongs to the row beside it.
-        return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=was_free())
+        return replace(self.finish(plan, kept.noisy, *level), made=kept.made, replayed=free)

@@ -1,6 +1,7 @@
 """Questions of clients that can only send text: with their price in it, and EXPLAIN and DESCRIBE of a query.
 
-Where a parameter stands in the call and in the text, both must say the same. EXPLAIN and DESCRIBE are answered from the
+Where a parameter stands in the call and in the text, both must say the same. One that has its default in the call says
+nothing: services, their clients and forms fill it in. EXPLAIN and DESCRIBE are answered from the
 text and the policy, as `Session.explain` is, and cost nothing.
 """
 
@@ -8,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import wraps
-from inspect import signature
+from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from sqlglot import exp
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 M = TypeVar("M", bound=Callable[..., Any])
 WHOLE = frozenset({"max_rows", "max_groups", "max_rows_per_group"})
 SWITCHES = frozenset({"nonnegative", "integers"})
+DEFAULTS: Mapping[str, float | bool] = {"confidence": 0.95, **dict.fromkeys(SWITCHES, False)}
+"""Of the parameters that may stand in a text, those that are something where nothing is said."""
 WORDS = {
     "int64": "BIGINT", "double": "DOUBLE", "string": "VARCHAR", "bool": "BOOLEAN", "date32[day]": "DATE",
     "timestamp[us]": "TIMESTAMP",
@@ -41,7 +44,11 @@ WORDS = {
 
 def read_price(method: M) -> M:
     """Let a method of a session take parameters from the text of its question."""
-    names = list(signature(method).parameters)[2:]
+    parameters = signature(method).parameters
+    names = list(parameters)[2:]
+    open_ = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+    price = parameters["epsilon"].default if "epsilon" in parameters else None
+    unsaid = DEFAULTS if price in (None, Parameter.empty) else {**DEFAULTS, "epsilon": price}
 
     @wraps(method)
     def reading(self: Any, query: Any, *args: Any, **given: Any) -> Any:
@@ -49,7 +56,11 @@ def read_price(method: M) -> M:
         if found is None:
             return method(self, query, *args, **given)
         given |= dict(zip(names, args, strict=False))
-        return method(self, found.text, **_merged(found.options, given, self._policy))
+        said = {name: value for name, value in given.items() if not _is(value, unsaid.get(name))}
+        merged = _merged(found.options, said, self._policy)
+        # The plan depends on no confidence and no form of the numbers, which an explanation does not take.
+        left = {name for name in DEFAULTS if name not in parameters and not open_}
+        return method(self, found.text, **{name: v for name, v in merged.items() if name not in left})
 
     return cast("M", reading)
 
@@ -155,6 +166,16 @@ def _described(session: Any, query: str, given: dict[str, Any]) -> list[tuple[st
     plan = session._queries.planned(Question.read(query, **{"epsilon": 1, **given}))
     schema: pa.Schema = schema_of(plan, session._catalog.public)
     return [(field.name, WORDS.get(str(field.type), str(field.type))) for field in schema]
+
+
+def _is(value: object, default: object) -> bool:
+    """Whether a parameter has its default, however that is written."""
+    if default is None or isinstance(default, bool):
+        return default is not None and value is default
+    try:
+        return decimal(cast("Number", value)) == decimal(cast("Number", default))
+    except InvalidParameter:
+        return False  # it is refused where it is read
 
 
 def _merged(options: dict[str, str], given: dict[str, Any], policy: Policy) -> dict[str, Any]:

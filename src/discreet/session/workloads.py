@@ -15,7 +15,6 @@ from discreet.rational import Number, show
 from discreet.records import dataclass
 from discreet.release import gate
 from discreet.release.answer import Release
-from discreet.release.bill import was_free
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
 from discreet.session.parameters import GROUP_ROWS, see_text, whole
@@ -302,7 +301,7 @@ def answered(
         formulas = bool(whole.shaping) or all(follows(plan) for plan in each if plan.releases)
         return releases, io.BytesIO(pack(releases[0], noisy, formulas, releases[1:]))
 
-    def again(kept: bytes) -> list[Release]:
+    def again(kept: bytes, free: bool) -> list[Release]:
         stored = unpack(kept, whole)
         before = [] if stored.answer is None else [stored.answer, *stored.beside]
         # Intervals that are drawn differ each time, so the same words have the answer that was shown.
@@ -315,7 +314,7 @@ def answered(
             replace(
                 same.get(plan.text, release),
                 made=stored.made,
-                replayed=bool(plan.releases) and was_free(),
+                replayed=bool(plan.releases) and free,
                 deployment=release.deployment,
             )
             for plan, release in zip(each, finished(stored.noisy), strict=True)

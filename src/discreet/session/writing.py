@@ -17,7 +17,6 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.release.answer_archive import Packer, answer_of, made_of
 from discreet.release.answer_file import Target
-from discreet.release.bill import was_free
 from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.session.budget import DATA_SET
@@ -136,7 +135,7 @@ def streamed(queries: Queries, question: Question, plan: QueryPlan, target: Targ
             return kept
 
         asked = queries.release_plan(
-            question, plan, compute, lambda noisy: (False, noisy), lambda _: was_free(), file=kept
+            question, plan, compute, lambda noisy: (False, noisy), lambda _, free: free, file=kept
         )
         replayed = gate.release(asked, queries.ledger, queries.account)
         with zipfile.ZipFile(kept) as archive:

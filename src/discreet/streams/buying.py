@@ -72,5 +72,5 @@ def _plan(spec: StreamSpec, state: State) -> ReleasePlan[Noise, Noise]:
         caps=(spec.rows,),
         size=1 << 12,
         probe=lambda: state.see_free(spec.question),
-        replay=lambda kept: state.noise(json.loads(kept)["noise"]),
+        replay=lambda kept, _: state.noise(json.loads(kept)["noise"]),
     )

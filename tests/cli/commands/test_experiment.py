@@ -21,6 +21,8 @@ def test_people_of_one_epsilon_need_no_sampling(run: Run) -> None:
     assert {name: round(error, 4) for name, error in made["rms"].items()} == {"the least epsilon": 1.4142}
 
 
-@pytest.mark.parametrize("wrong", ["3", "x:1", "-3:1", "0:1", "3:0", "3:x", "9999999999999:1"])
+@pytest.mark.parametrize(
+    "wrong", ["400:many", "9" * 5000 + ":1", "3", "x:1", "-3:1", "0:1", "3:0", "3:x", "9999999999999:1"]
+)
 def test_bad_usage(wrong: str, run: Run) -> None:
     assert run("experiment", "personal", "--people", wrong).exit_code == 2

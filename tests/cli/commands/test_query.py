@@ -21,6 +21,12 @@ from discreet.session.queries import Queries
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county ORDER BY county"
 
 
+def test_statements_that_have_no_error_are_answered_beside_within(folder: Path, run: Run) -> None:
+    for statement in ("SHOW TABLES", "SELECT 1 AS one"):
+        done = run("query", statement, "--within", "n=50")
+        assert (done.exit_code, "warning" in done.stderr) == (0, False)
+
+
 def test_the_answer_is_on_stdout_and_words_are_on_stderr(folder: Path, run: Run) -> None:
     result = run("query", COUNT, "--epsilon", "0.1")
     assert result.exit_code == 0
@@ -61,6 +67,8 @@ def test_an_error_buys_only_what_earlier_answers_do_not_tell(folder: Path, run: 
 
 
 def test_an_error_that_may_be_missed_is_told_before_the_charge(folder: Path, run: Run) -> None:
+    explained = run("query", f"EXPLAIN {COUNT}", "--within", "n=80")
+    assert (explained.exit_code, "post-processing" in explained.stdout) == (0, True)
     done = run("query", "SELECT AVG(age) AS age FROM visits", "--within", "age=0.01")
     assert done.exit_code == 3  # refused, and told all the same
     assert (

@@ -19,6 +19,7 @@ from tests.servers import connect, new_schema, new_server, postgres
 from discreet.errors import BudgetExceeded, LedgerCorrupt, LedgerError
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
 from discreet.ledger.faults import UnknownOutcome
+from discreet.ledger.postgres import store as store_module
 from discreet.ledger.postgres.rows import PostgresRows
 from discreet.ledger.postgres.store import PostgresStore
 
@@ -213,6 +214,26 @@ def test_a_charge_that_comes_while_the_reader_connects_again_is_no_old_copy(
         monkeypatch.setattr(PostgresStore, "_noted", charged)
         assert ledger.verify() == 2
         assert not late
+
+
+def test_the_reader_takes_no_standby_that_a_writer_would_not_take(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An address may name several servers. A standby lags, so that an answer that is there would be paid for again."""
+    address, seen = new_schema(), list[Any]()
+
+    def primary_first(connection: psycopg.Connection[Any], _: object) -> bool:
+        seen.append(connection)
+        return len(seen) == 1
+
+    with monkeypatch.context() as several:
+        several.setattr(store_module, "_may_write", primary_first)
+        with pytest.raises(LedgerError, match="is read-only for this user or on this server"):
+            open_ledger(address)
+        assert len(seen) == 2
+        assert all(connection.closed for connection in seen)
+        seen.clear()
+        with open_ledger(address, may_read=True) as ledger:
+            ledger.charge("q", Loss("1/4"), [VISITS])
+            assert ledger.spent(VISITS) == Loss("1/4")
 
 
 def test_a_ledger_that_lost_its_head_is_refused() -> None:

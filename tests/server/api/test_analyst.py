@@ -176,6 +176,24 @@ def test_two_prices_that_disagree_are_refused(running: Running) -> None:
     assert spent(running, "ben")[0] - before[0] == Fraction(1, 2)
 
 
+@pytest.mark.parametrize("address", ["query", "preview", "explain", "mock"])
+@pytest.mark.parametrize("option", ["nonnegative = TRUE", "integers = TRUE", "confidence = 0.5"])
+def test_an_option_of_the_text_that_the_body_leaves_out_holds(
+    running: Running, address: str, option: str
+) -> None:
+    text = f"SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.25, {option}) COUNT(*) AS n FROM visits"
+    answer = running.call("POST", f"{HOSPITAL}/{address}", "ben", {"query": text})
+    assert (answer.status, answer.json["epsilon"] if address != "explain" else "0.25") == (200, "0.25")
+    if address in ("query", "preview"):
+        assert answer.json["confidence"] == (0.5 if "confidence" in option else 0.95)
+
+
+def test_a_price_of_the_text_beside_an_error_is_refused(running: Running) -> None:
+    text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.5) COUNT(*) AS n FROM visits"
+    answer = ask(running, "ana", {"query": text, "within": {"n": 5}})
+    assert (answer.status, answer.json["error"]) == (422, "InvalidParameter")
+
+
 def test_an_error_after_the_charge_has_fixed_words_and_names_its_price(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

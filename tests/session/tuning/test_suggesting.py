@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 import discreet as dp
 from discreet.cli.app import app
 from discreet.errors import BudgetExceeded, DiscreetError, InvalidParameter
+from discreet.ledger import Loss
 from discreet.policy import Policy
 from discreet.session.tuning import suggesting
 from discreet.session.workloads import WorkloadSession
@@ -122,6 +123,26 @@ def test_refused_before_the_charge(asked: dict[str, Any], error: type[Exception]
     with pytest.raises(error):
         session.suggest(**{"epsilon": 1, **asked})
     assert session.budget.spent == 0
+
+
+@pytest.mark.parametrize("value", [-(2.0**40), -(2.0**36), 2.0**36, 2.0**40])
+def test_values_beyond_the_last_edge_have_bounds_that_differ(value: float) -> None:
+    session = shared.protect(pa.table({"x": [value] * 2000}), privacy_unit="row", budget=20)
+    low, high = session.suggest("data", epsilon=20, columns=["x"]).bounds["x"]
+    assert abs(high - low) == 2.0**35
+    assert max(abs(low), abs(high)) == 2.0**36
+
+
+def test_an_error_behind_the_answers_says_what_these_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: Any) -> Policy:
+        raise InvalidParameter("No draft.", "Try again.")
+
+    monkeypatch.setattr(suggesting, "_drafted", broken)
+    session = shared.protect(TABLE, **GIVEN)
+    with pytest.raises(InvalidParameter) as caught:
+        session.suggest("visits", epsilon=3)
+    assert caught.value.charged == Loss(3)
+    assert session.budget.spent == 3
 
 
 def test_noise_below_one_is_no_count(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -58,3 +58,18 @@ def test_what_cannot_be_opened_is_said(
     source = name if "://" in name else str(files / name)
     with pytest.raises(error), open_feed(source, **more):
         pass
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_a_file_that_may_not_be_read_is_told_alike_whether_it_is_followed_or_not(
+    follow: bool, files: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refused)
+    with (
+        pytest.raises(StreamError, match="Permission denied"),
+        open_feed(str(files / "v.csv"), follow=follow),
+    ):
+        pass

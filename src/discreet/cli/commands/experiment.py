@@ -22,6 +22,8 @@ app = typer.Typer(
     add_completion=False,
 )
 _WIDTH = 36
+MOST_DIGITS = 12
+"""Of a number of people."""
 
 
 def counted(progress: Progress, words: str) -> Callable[[int, int], None]:
@@ -230,15 +232,19 @@ def personal(
     """  # noqa: D301
     from discreet.accounting import PersonalGroup, count_error
     from discreet.cli.output import print_table
+    from discreet.errors import InvalidParameter
     from discreet.rational import epsilon_of
     from discreet.release.documents import dump
 
     groups = []
     for text in people or ("400:0.5", "400:1", "200:0.1"):
         many, _, epsilon = text.partition(":")
-        if not many.isdecimal() or not 0 < int(many) < 10**12 or not epsilon:
-            raise opt.Usage(f"--people {text}: write 400:0.5, so many people and their epsilon")
-        groups.append(PersonalGroup(int(many), epsilon, share))
+        try:
+            if not many.isdecimal() or len(many) > MOST_DIGITS or not int(many):
+                raise InvalidParameter("The number of people is out of range.")
+            groups.append(PersonalGroup(int(many), epsilon_of(epsilon), share))
+        except InvalidParameter:
+            raise opt.Usage(f"--people {text}: write 400:0.5, so many people and their epsilon") from None
     each = sorted({epsilon_of(group.epsilon) for group in groups})
     named = {"the least epsilon": None, **{f"sampling at {float(t):g}": t for t in each[1:]}}
     errors = {name: count_error(groups, threshold).rms for name, threshold in named.items()}

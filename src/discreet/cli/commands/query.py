@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
@@ -195,9 +196,15 @@ def _tell(release: Release | Written, left: BudgetState, output: Path | None, mo
 def _warn(session: Session, text: str, price: Mapping[str, Any], keywords: Mapping[str, Any]) -> None:
     """Say before the charge how an error may be missed, as a preview does: from the question and the policy alone."""
     from discreet.cli.output import say
+    from discreet.errors import DiscreetError
     from discreet.escaping import name
 
-    for warning in session.preview(text, **price, **keywords).warnings:
+    warnings: tuple[str, ...] = ()
+    with contextlib.suppress(
+        DiscreetError
+    ):  # the question itself is refused; or, as EXPLAIN, it has no errors
+        warnings = session.preview(text, **price, **keywords).warnings
+    for warning in warnings:
         say(f"warning: {name(warning)}")
 
 

@@ -78,9 +78,13 @@ class PostgresStore:
         self._may_read = may_read
         self.turns = AdvisoryTurns(address)
         forks.before_each(self)
-        self._submit(lambda rows: rows.book(), False)
-        if known is None:
-            self._beside()
+        try:
+            self._submit(lambda rows: rows.book(), False)
+            if known is None:
+                self._beside()
+        except BaseException:
+            self.close()
+            raise
 
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on a snapshot."""
@@ -94,7 +98,7 @@ class PostgresStore:
                 if self._closed:
                     raise LedgerError("The ledger is closed.", "Open it again.")
                 found = self._reader = self._reader or PostgresStore(
-                    self._address, self._timeout, True, self._known
+                    self._address, self._timeout, self._may_read, self._known
                 )
         return found
 

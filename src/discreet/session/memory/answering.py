@@ -21,7 +21,6 @@ from discreet.rational import Number, show
 from discreet.records import dataclass
 from discreet.release import gate
 from discreet.release.answer import Release
-from discreet.release.bill import was_free
 from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import CHOSEN
 from discreet.session.parameters import GROUP_ROWS
@@ -339,9 +338,9 @@ def measured(queries: Queries, known: RecalledQuestion, say: Callable[[str], Non
         answer = finished(noisy)
         return answer, pack(answer, noisy, True, asked=known.question.to_json())
 
-    def again(kept: bytes) -> Release:
+    def again(kept: bytes, free: bool) -> Release:
         stored = unpack(kept, known.plan)
-        return replace(finished(stored.noisy), made=stored.made, replayed=was_free())
+        return replace(finished(stored.noisy), made=stored.made, replayed=free)
 
     asked = queries.release_plan(known.question, known.plan, compute, made, again)
     return gate.release(asked, queries.ledger, queries.account)

@@ -23,7 +23,6 @@ from discreet.ledger import Loss
 from discreet.mechanisms.adaptive import AdaptiveRounds
 from discreet.rational import show
 from discreet.records import dataclass
-from discreet.release.bill import was_free
 from discreet.release.draw import Draw, Use
 from discreet.release.gate import event_of
 from discreet.release.plan import ReleasePlan
@@ -192,9 +191,9 @@ class Synthesis:
             kept = _Kept.of(found, model, workload, mechanism.concentrated)
             return self._table(kept, model, loss), kept.to_bytes()
 
-        def again(stored: bytes) -> SyntheticTable:
+        def again(stored: bytes, free: bool) -> SyntheticTable:
             kept = _Kept.read(stored)
-            return replace(self._table(kept, self._fitted(kept.measured), loss), replayed=was_free())
+            return replace(self._table(kept, self._fitted(kept.measured), loss), replayed=free)
 
         return ReleasePlan(
             question=self._question(queries.identity(whole), mechanism),

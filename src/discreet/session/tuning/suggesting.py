@@ -287,7 +287,8 @@ def _bounds(answer: Release) -> tuple[float, float] | None:
     low, high = places[0], min(places[-1], len(EDGES) - 1)
     if low < len(EDGES) and EDGES[low] == 0:
         return 0.0, EDGES[max(high, low + 1)]  # of the interval that ends at 0, nearly all is 0
-    return EDGES[max(0, low - 1)], EDGES[high]
+    # Beyond the last edges there is no other one: values there are clamped, and the bounds still differ.
+    return EDGES[min(max(0, low - 1), len(EDGES) - 2)], EDGES[max(high, 1)]
 
 
 def _cap(answer: Release) -> tuple[int, list[tuple[int, float]]] | None:

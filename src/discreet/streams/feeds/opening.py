@@ -110,19 +110,16 @@ def _is_nothing(file: IO[bytes]) -> bool:
 @contextmanager
 def _opened(path: Path, follow: bool, form: str) -> Iterator[IO[bytes]]:
     """A file; one that is followed, by its name, unless it is a pipe."""
-    if follow and form != "parquet" and path.is_file():
-        with closing(Followed(path, form == "lines")) as followed:
-            yield cast("IO[bytes]", followed)
-    else:
-        try:
-            file = path.open("rb")
-        except OSError as error:
-            raise StreamError(
-                f"{path}: {error.strerror or 'it cannot be read'}.",
-                "Name a file of rows that can be read; on the command line with --input, where - is stdin.",
-            ) from None
-        with file:
-            yield file
+    by_name = follow and form != "parquet" and path.is_file()
+    try:
+        file = cast("IO[bytes]", Followed(path, form == "lines")) if by_name else path.open("rb")
+    except OSError as error:
+        raise StreamError(
+            f"{path}: {error.strerror or 'it cannot be read'}.",
+            "Name a file of rows that can be read; on the command line with --input, where - is stdin.",
+        ) from None
+    with closing(file):
+        yield file
 
 
 def _of(file: IO[bytes], spec: StreamSpec, form: str, follow: bool, ticks: bool) -> Feed:

@@ -52,6 +52,7 @@ def test_they_are_compared(where: str, rows: int) -> None:
     ("written", "plain"),
     [
         ("TO_DATE('2024-05-02', 'YYYY-MM-DD')", "DATE '2024-05-02'"),
+        ("TO_DATE('2024-05-02 08:30:00', 'YYYY-MM-DD HH24:MI:SS')", "DATE '2024-05-02'"),
         ("to_timestamp('2024-05-02 08:30:00', 'yyyy-mm-dd hh24:mi:ss')", "TIMESTAMP '2024-05-02 08:30:00'"),
         (
             "TO_TIMESTAMP('2024-05-02 08:30:00.000000', 'YYYY-MM-DD HH24:MI:SS.US')",

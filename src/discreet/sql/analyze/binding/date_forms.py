@@ -210,7 +210,10 @@ def _written(binder: Binder, node: exp.Expr) -> Expression:
             "A text is read by a format only where both are written out as ISO 8601 has it, without a zone.",
             "Write DATE '2025-01-31', or TO_DATE('2025-01-31', 'YYYY-MM-DD').",
         )
-    return binder.bind(exp.cast(literals[0].copy(), kind))
+    text = literals[0].copy()
+    if isinstance(node, exp.Anonymous):  # TO_DATE gives the day alone
+        text, kind = exp.Literal.string(text.name[:10]), "DATE"
+    return binder.bind(exp.cast(text, kind))
 
 
 def _milliseconds(binder: Binder, node: exp.Expr) -> Expression:
