@@ -104,7 +104,9 @@ class Pivoting:
         Raises:
             QueryRefused: its columns are not public, or not named.
         """
-        return self._unpivoted() if self._asked.names else self._pivoted()
+        out = self._unpivoted() if self._asked.names else self._pivoted()
+        out.set("with_", self._asked.node.args.get("with_"))
+        return out
 
     # PIVOT -------------------------------------------------------------------------------------------------
 
@@ -142,10 +144,8 @@ class Pivoting:
         """The names of columns, each with the condition of its rows."""
         if isinstance(on, exp.In) and on.expressions:
             for item in on.expressions:
-                value = item.this if isinstance(item, exp.PivotAlias | exp.Alias) else item
-                name = (
-                    item.args["alias"].name if isinstance(item, exp.PivotAlias | exp.Alias) else _text(value)
-                )
+                value = item.this if isinstance(item, exp.Alias) else item
+                name = item.args["alias"].name if isinstance(item, exp.Alias) else _text(value)
                 if isinstance(value, exp.Column) and not value.table:
                     value = exp.Literal.string(value.name)  # a bare name is a text, as in DuckDB
                 if value.find(exp.Column):

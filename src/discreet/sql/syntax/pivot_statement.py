@@ -116,9 +116,7 @@ def as_select(pivot: exp.Pivot) -> exp.Select:
     """
     tables = pivot.args.get("with_")
     pivot.set("with_", None)
-    return exp.Select(
-        expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=pivot)), with_=tables
-    )
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=pivot)), with_=tables)
 
 
 def with_order(text: str) -> exp.Select | None:
