@@ -53,6 +53,24 @@ def test_it_is_the_pivot_of_duckdb(sql: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "WITH t AS (SELECT sex, city FROM t WHERE educ > 2 AND sex > '' AND city > '') PIVOT t ON sex GROUP BY city "
+        "ORDER BY city",
+        "FROM (WITH t AS (SELECT AVG(x) AS x, AVG(educ) AS e FROM t WHERE flag) UNPIVOT t ON x, e INTO NAME k VALUE v)",
+        f"FROM (PIVOT {COUNTS} ON sex USING SUM(n) GROUP BY city) AS z(town, f, m) ORDER BY town",
+        f"FROM (PIVOT {COUNTS} ON sex IN (F, M) USING SUM(n) GROUP BY city) AS z ORDER BY z.city",
+        f"FROM (PIVOT {COUNTS} ON sex USING SUM(n) GROUP BY city) UNPIVOT (v FOR k IN (F AS 'Women', M))",
+        f"PIVOT {COUNTS} ON city IN (n, Ely) USING SUM(n) GROUP BY sex",
+    ],
+)  # fmt: skip
+def test_no_part_beside_it_is_left_out(sql: str) -> None:
+    found = bench.answered(sql).values
+    assert not difference(found, bench.plain(sql), [])
+    assert found.column_names == bench.plain(sql).column_names
+
+
 def test_its_numbers_have_intervals() -> None:
     found = bench.answered(f"PIVOT {KNOWN} ON sex USING COUNT(*) GROUP BY city ORDER BY city")
     assert set(found.intervals) == {"F", "M"}
@@ -66,6 +84,8 @@ def test_its_numbers_have_intervals() -> None:
         ("PIVOT t ON sex USING COUNT(*)", "single units"),
         ("PIVOT t ON id USING COUNT(*) GROUP BY sex", "not public"),
         ("UNPIVOT (SELECT AVG(x) AS a, AVG(x) AS b FROM t) ON (a, b) INTO NAME n VALUE v, w", "several columns"),
+        ("PIVOT t ON sex IN (SELECT 'M') USING COUNT(*) GROUP BY city", "not named behind IN"),
+        ("PIVOT t ON sex IN (city || 'k') USING COUNT(*) GROUP BY city", "column stands among"),
         ("UNPIVOT t ON COLUMNS('x|y') INTO NAME n VALUE v", "names of columns"),
         ("PIVOT t ON month(d), city, sex, educ, dayname(d), d USING COUNT(*), SUM(x) GROUP BY flag", "columns; at"),
     ],

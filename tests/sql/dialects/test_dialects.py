@@ -11,7 +11,7 @@ import pytest
 import discreet
 from discreet.sql import functions as fn
 from discreet.sql.dialects import DIALECTS, named
-from discreet.sql.expressions.dialect import Dialect
+from discreet.sql.expressions.dialect import Dialect, typed
 from discreet.sql.expressions.expression import LETTERS
 from discreet.sql.functions.every_line import VARIADIC
 
@@ -62,3 +62,12 @@ def test_nothing_else_asks_which_engine_it_is() -> None:
 
 def test_a_switch_is_found() -> None:
     assert asking('    if dialect == "postgres":\n        pass') == ['if dialect == "postgres":']
+
+
+@pytest.mark.parametrize(
+    "beside", ["'x AS DOUBLE)'", "'it''s AS DOUBLE)'", '"o\'clock AS DOUBLE)"', "`o'clock`"]
+)
+def test_a_text_or_a_name_is_not_read_as_a_type(beside: str) -> None:
+    """LIKE 'x AS DOUBLE)' looked for another text on ClickHouse."""
+    types = Dialect(types={"DOUBLE": "Nullable(Float64)"})
+    assert typed(f"CAST({beside} AS DOUBLE)", types) == f"CAST({beside} AS Nullable(Float64))"

@@ -20,6 +20,11 @@ def test_order_and_limit_belong_to_the_answer(tail: str) -> None:
     )
 
 
+def test_its_with_is_that_of_the_statement() -> None:
+    text = "WITH t AS (SELECT 1 AS x) PIVOT t ON x ORDER BY 1"
+    assert parse(text).sql("duckdb") == "WITH t AS (SELECT 1 AS x) SELECT * FROM (PIVOT t ON x) ORDER BY 1"
+
+
 def test_a_place_behind_it_is_that_of_the_text() -> None:
     text = "PIVOT t ON x USING SUM(z) GROUP BY y ORDER BY why"
     found = place(parse(text).args["order"].expressions[0], text)

@@ -104,7 +104,9 @@ class Pivoting:
         Raises:
             QueryRefused: its columns are not public, or not named.
         """
-        return self._unpivoted() if self._asked.names else self._pivoted()
+        out = self._unpivoted() if self._asked.names else self._pivoted()
+        out.set("with_", self._asked.node.args.get("with_"))
+        return out
 
     # PIVOT -------------------------------------------------------------------------------------------------
 
@@ -142,13 +144,17 @@ class Pivoting:
         """The names of columns, each with the condition of its rows."""
         if isinstance(on, exp.In) and on.expressions:
             for item in on.expressions:
-                value = item.this if isinstance(item, exp.PivotAlias | exp.Alias) else item
-                name = (
-                    item.args["alias"].name if isinstance(item, exp.PivotAlias | exp.Alias) else _text(value)
-                )
+                value = item.this if isinstance(item, exp.Alias) else item
+                name = item.args["alias"].name if isinstance(item, exp.Alias) else _text(value)
+                if isinstance(value, exp.Column) and not value.table:
+                    value = exp.Literal.string(value.name)  # a bare name is a text, as in DuckDB
+                if value.find(exp.Column):
+                    raise self._refuse("A column stands among the values of a PIVOT.", "Name values there.")
                 yield name, exp.EQ(this=on.this.copy(), expression=value.copy())
             return
-        on = on.this if isinstance(on, exp.In) else on
+        if isinstance(on, exp.In):
+            raise self._refuse("The values of this PIVOT are not named behind IN.",
+                               f"Name them: {self._with_values(rewrites.sql(on.this), self._named())}.")  # fmt: skip
         for value in self._public(on):
             shown = exp.convert(value)
             yield _text(shown), exp.EQ(this=on.copy(), expression=shown)
@@ -229,7 +235,7 @@ class Pivoting:
             raise self._refuse(
                 "UNPIVOT takes names of columns.", "Write UNPIVOT t ON a, b INTO NAME n VALUE v."
             )
-        called = {expression.name.lower(): expression.alias_or_name for expression in asked.on}
+        called = {expression.unalias().name.lower(): expression.alias_or_name for expression in asked.on}
         rest = [name for name in names if name.lower() not in called]
         shown = [exp.Literal.string(called[column.name.lower()]) for column in turned]
         which = exp.column(label, table=NAMES)
@@ -309,15 +315,25 @@ def as_subquery(source: exp.Expr, around: Scopes, env: Env) -> exp.Subquery:
 
 
 def merged(node: exp.Select, around: Scopes, env: Env) -> exp.Select:
-    """SELECT * of a PIVOT as one SELECT, so that its columns are still those of a release; any other is unchanged."""
+    """SELECT * of a PIVOT as one SELECT, so that its columns are still those of a release; any other is unchanged.
+
+    One to which something else belongs is left where it stands: a WITH, names of columns, another PIVOT, TABLESAMPLE.
+    """
     clause = node.args.get("from_")
     source = None if clause is None else clause.this
     beyond = any(value for key, value in node.args.items() if key not in ("expressions", "from_", *BEHIND))
     if beyond or node.expressions != [exp.Star()] or not isinstance(source, exp.Subquery | exp.Table):
         return node
+    turned, order = source.args.get("pivots"), node.args.get("order")
+    alias = (turned[0] if turned else source).args.get("alias")
+    by_table = order is not None and any(column.table for column in order.find_all(exp.Column))
+    if by_table or (alias is not None and alias.columns):
+        return node
     if isinstance(source.this, exp.Pivot):
+        if turned or source.args.get("sample") or source.this.args.get("with_"):
+            return node
         made = Pivoting(around, read(source.this), env).select()
-    elif source.args.get("pivots"):
+    elif turned:
         inner = as_subquery(source, around, env).this
         assert isinstance(inner, exp.Select)
         made = inner

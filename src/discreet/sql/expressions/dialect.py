@@ -23,7 +23,10 @@ SATURATE = 2**62
 """Sums are clamped into +-2^62 before they leave the engine: 1-Lipschitz, so the sensitivity stands."""
 WIDE = "HUGEINT"
 """The widest exact integer, as templates write it; 2^63 rows of 2^30 fit."""
-_AS_TYPE = re.compile(r"\bAS (DOUBLE|VARCHAR|HUGEINT|BIGINT|DATE|TIMESTAMP|BOOLEAN)\)")
+_AS_TYPE = re.compile(
+    r"""'[^']*'|"[^"]*"|`[^`]*`|\bAS (DOUBLE|VARCHAR|HUGEINT|BIGINT|DATE|TIMESTAMP|BOOLEAN)\)"""
+)
+"""The name of a type; texts and quoted names are passed over, as they may look like one."""
 _LOGICAL = {
     Type.INTEGER: "BIGINT", Type.FLOAT: "DOUBLE", Type.BOOLEAN: "BOOLEAN", Type.TEXT: "VARCHAR", Type.DATE: "DATE",
     Type.TIMESTAMP: "TIMESTAMP",
@@ -198,7 +201,11 @@ def typed(template: str, dialect: Dialect) -> str:
         'CAST({0} AS DOUBLE PRECISION)'
     """
     names = dialect.types
-    return _AS_TYPE.sub(lambda m: f"AS {names.get(m[1], m[1])})", template) if names else template
+    return (
+        _AS_TYPE.sub(lambda m: f"AS {names.get(m[1], m[1])})" if m[1] else m[0], template)
+        if names
+        else template
+    )
 
 
 def fill(template: str, args: Sequence[str], dialect: Dialect) -> str:

@@ -108,13 +108,15 @@ def _bracket(kind: TokenType, text: str, beside: Token) -> Token:
 
 
 def as_select(pivot: exp.Pivot) -> exp.Select:
-    """A PIVOT as a statement: all of its columns.
+    """A PIVOT as a statement: all of its columns, behind its own WITH.
 
     Example:
         >>> as_select(statements("PIVOT t ON c USING SUM(x) GROUP BY d")[0]).sql("duckdb")
         'SELECT * FROM (PIVOT t ON c USING SUM(x) GROUP BY d)'
     """
-    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=pivot)))
+    tables = pivot.args.get("with_")
+    pivot.set("with_", None)
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=exp.Subquery(this=pivot)), with_=tables)
 
 
 def with_order(text: str) -> exp.Select | None:
@@ -128,7 +130,7 @@ def with_order(text: str) -> exp.Select | None:
     """
     try:
         tokens = DuckDB().tokenize(text)
-        if not tokens or tokens[0].text.upper() not in FIRST:
+        if not tokens or tokens[0].text.upper() not in (*FIRST, "WITH"):
             return None
         depth, end = 0, None
         for token in tokens:

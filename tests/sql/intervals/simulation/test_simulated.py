@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import pyarrow as pa
+import pytest
 from tests import shared
 from tests.inside import answer_of, exact_of, plan_of
 
@@ -16,3 +17,23 @@ def test_a_draw_that_is_no_number_may_lie_anywhere() -> None:
     answer = answer_of(session, plan, exact_of(session, plan)).to_pandas()
     assert (answer["v"][0], answer["v_low"][0]) == (0, -float("inf"))
     assert answer["v_high"][0] == float("inf")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT MAX(COLUMNS(['n', 's'])) FROM r",
+        "SELECT COLUMNS('n|s') + 1 FROM r",
+        "SELECT * SIMILAR TO 'n|s' FROM r",
+        "SELECT UNNEST({'n': n, 's': s}) FROM r",
+    ],
+)
+def test_each_column_of_one_expression_has_an_interval(sql: str) -> None:
+    """The first ended in an error of Python after the charge, and the others had numbers without one."""
+    data = pa.table({"x": list(range(60)), "c": ["a", "b"] * 30})
+    session = shared.protect(
+        data, privacy_unit="row", bounds={"x": (0, 60)}, keys={"c": ["a", "b"]}, budget=9
+    )
+    text = f"WITH r AS (SELECT c, COUNT(*) AS n, SUM(x) AS s FROM data GROUP BY c) {sql}"
+    answer = session.sql(text, epsilon=1).to_arrow()
+    assert answer.column_names == ["n", "n_low", "n_high", "s", "s_low", "s_high"]

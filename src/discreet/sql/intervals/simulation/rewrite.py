@@ -63,6 +63,11 @@ def rewrite(post: exp.Query, noisy: Mapping[str, Outputs], public: Mapping[str, 
     return Rewritten(scope.node.sql("duckdb"), scope.outputs)
 
 
+def _names_columns(node: exp.Expr) -> bool:
+    """Whether an expression is one of several columns, which its source alone knows: COLUMNS, or * SIMILAR TO 'a|b'."""
+    return isinstance(node, exp.Columns) or not isinstance(node.parent, exp.Count)
+
+
 class _Scope:
     """One query, rewritten in place when it depends on the noise."""
 
@@ -284,6 +289,10 @@ class _Scope:
     def _outputs(self, node: exp.Select, noisy: bool) -> Outputs:
         out: list[Output] = []
         for item in node.expressions:
+            if not item.is_star and any(
+                _names_columns(part) for part in item.find_all(exp.Columns, exp.Star)
+            ):
+                raise CannotRewriteError
             if item.is_star:
                 star = item.this if isinstance(item, exp.Column) else item
                 if star.args.get("replace") or star.args.get("rename") or star.args.get("except_"):

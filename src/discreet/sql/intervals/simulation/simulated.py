@@ -98,9 +98,9 @@ def simulated_intervals(
     shapes = {name: tuple(Output(c, False) for c in table.column_names) for name, table in public.items()}
     try:
         rewritten = rewrite((found or plan).post, noisy_shapes(plan), shapes)
+        shown = _by_column(values.column_names, rewritten.outputs, 0 if found is None else len(found.ids))
     except CannotRewriteError:
         return _one_by_one(plan, noisy, public, values, rows, found, asked, confidence)
-    shown = dict(zip(values.column_names, rewritten.outputs, strict=False))
     wanted = [name for name in asked if shown[name].noisy]
     if not wanted:
         return {}, ()
@@ -116,6 +116,17 @@ def simulated_intervals(
     except PostProcessingError:
         return _one_by_one(plan, noisy, public, values, rows, found, wanted, confidence)
     return by_row(ends, wanted, len(values)), ()
+
+
+def _by_column(names: Sequence[str], outputs: Sequence[Output], hidden: int) -> dict[str, Output]:
+    """The outputs by the columns of the answer, without the hidden ones behind them.
+
+    Raises:
+        CannotRewriteError: one expression has made several columns, as UNNEST of a struct does.
+    """
+    if len(names) + hidden != len(outputs):
+        raise CannotRewriteError
+    return dict(zip(names, outputs, strict=False))
 
 
 def over_all(tables: Mapping[str, pa.Table], rows: pa.Table, draws: int, sql: str) -> pa.Table:
