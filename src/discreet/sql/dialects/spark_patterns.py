@@ -83,3 +83,27 @@ def _pattern(call: Call) -> str:
     pattern = call.args[1]
     assert isinstance(pattern, Literal)
     return str(pattern.value)
+
+
+def _run(read: Automaton) -> str:
+    """The SQL that runs an automaton over a text, one chunk after the other so that it needs little memory."""
+    step = f"element_at({_numbers(read.table)}, __q * {read.many} + {_kind(read)} + 1)"
+    chunk = f"aggregate(split(__t, ''), __s, (__q, __c) -> {step})"
+    chunks = f"regexp_extract_all({{0}}, {text(f'(?s).{{1,{CHUNK}}}+')}, 0)"
+    return f"aggregate({chunks}, 0, (__s, __t) -> {chunk}, __s -> element_at({_numbers(read.fits)}, __s + 1) = 1)"
+
+
+def _numbers(values: tuple[int, ...]) -> str:
+    return f"CAST(split('{','.join(str(int(value)) for value in values)}', ',') AS ARRAY<INT>)"
+
+
+def _kind(read: Automaton) -> str:
+    """The kind of a character, by halves of the ranges."""
+
+    def among(low: int, high: int) -> str:
+        if len(set(read.kinds[low:high])) == 1:
+            return str(read.kinds[low])
+        half = (low + high) // 2
+        return f"CASE WHEN ascii(__c) < {read.firsts[half]} THEN {among(low, half)} ELSE {among(half, high)} END"
+
+    return among(0, len(read.firsts))
