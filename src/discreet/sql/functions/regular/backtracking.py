@@ -13,7 +13,7 @@ from discreet.sql.functions.regular.anywhere import by_pieces, simpler
 from discreet.sql.functions.regular.automaton import Automaton, automaton
 from discreet.sql.functions.regular.first_place import guarded
 from discreet.sql.functions.regular.tree import Chars, Choice, Group, Node, Repeat, Sequence, nullable, parse
-from discreet.sql.functions.regular.visits import few
+from discreet.sql.functions.regular.visits import MOST, visits
 
 
 @lru_cache(maxsize=256)
@@ -21,11 +21,11 @@ def fits(pattern: str) -> Node | Automaton | None:
     """A pattern to search, or an automaton to run, that tell whether a portable pattern fits; None where both are too large.
 
     Example:
-        >>> fits("x*y") == parse("y"), fits("^(ab|c)*$").many, fits("(a|b)*a(a|b){20}$")
+        >>> fits("x*y") == parse("y"), fits("^(ab|c)*$").many, fits("^(a|bb)*a(a|b){20}$")
         (True, 4, None)
     """
     tree = simpler(parse(pattern))
-    return by_pieces(tree) or (tree if few(tree) else automaton(tree))
+    return by_pieces(tree) or (tree if visits(tree) <= MOST else automaton(tree))
 
 
 @lru_cache(maxsize=256)
@@ -38,7 +38,7 @@ def place(pattern: str, all_places: bool) -> Node | None:
     """
     tree = parse(pattern)
     found = guarded(tree, all_places)
-    return found if _plain(tree) and few(found) else None
+    return found if _plain(tree) and visits(found) <= MOST else None
 
 
 def _plain(node: Node) -> bool:

@@ -4,8 +4,9 @@ A pattern that begins with a repetition of a set S without end fits from the beg
 place within that run: the repetition takes what stands before, too. So it is tried at the beginnings of runs alone, by
 a look at the character before. The first place stays the same, and so does the way in which the pattern fits there.
 
-Where all places are asked for, the next search begins behind the place found last. That must not lie within a run of S
-whose rest would be passed over: so the pattern must end outside S, or with a greedy repetition that holds all of S.
+Where all places are asked for, the next search begins behind the place found last, perhaps directly behind a character
+of S. The pattern must not fit there. So it must end outside S. Or it must end with a greedy repetition that holds all
+of S, behind which no character of S stands, and must not fit without one.
 """
 
 from __future__ import annotations
@@ -66,7 +67,10 @@ def _guarded(node: Node, before: Ranges, last: list[tuple[Ranges, bool]]) -> Nod
     if node.most is not None or not isinstance(node.of, Chars):
         return node
     run = node.of.points
-    ends_well = all(not meet(points, run) or (endless and within(run, points)) for points, endless in last)
+    ends_well = all(
+        not meet(points, run) or (endless and node.least > 0 and within(run, points))
+        for points, endless in last
+    )
     return Sequence((NotBehind(node.of), node)) if ends_well and not meet(before, run) else node
 
 

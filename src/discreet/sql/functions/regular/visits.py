@@ -36,21 +36,21 @@ class _TooOften(Exception):
 
 
 @lru_cache(maxsize=256)
-def few(tree: Node) -> bool:
-    """Whether no character of any text is visited more than MOST times, and no way is too deep.
+def visits(tree: Node) -> float:
+    """The greatest number of ways that stand before one character; infinite above MOST, or where a way is too deep.
 
     Example:
         >>> from discreet.sql.functions.regular.tree import parse
-        >>> few(parse("^[a-z]*@")), few(parse("^a*a*@")), few(parse("a*@")), few(parse("^(a|b)*@"))
-        (True, False, False, False)
+        >>> [visits(parse(pattern)) for pattern in ("^[a-z]*@", "aab", "^a*a*@", "a*@", "^(a|b)*@")]
+        [2.0, 3.0, inf, inf, inf]
     """
     if _times(tree) > _TIMES:
-        return False
+        return math.inf
     try:
         steps = program(tree)
-        return len(steps.reads) <= _STEPS and _bounded(steps)
+        return _greatest(steps) if len(steps.reads) <= _STEPS else math.inf
     except (TooLarge, _TooOften):
-        return False
+        return math.inf
 
 
 def _times(node: Node) -> float:
@@ -66,7 +66,7 @@ def _times(node: Node) -> float:
     return _times(node.of) if isinstance(node, Group | Once) else 0
 
 
-def _bounded(steps: Program) -> bool:
+def _greatest(steps: Program) -> float:
     import numpy as np
 
     at = {step: row for row, step in enumerate(steps.reads)}
@@ -85,13 +85,13 @@ def _bounded(steps: Program) -> bool:
         for first in firsts:
             new = count @ moves[first] + again[first]
             if new.sum() > MOST:
-                return False
+                return math.inf
             if not (seen[: len(left)] >= new).all(axis=1).any():
                 if len(left) == _COUNTS:
-                    return False
+                    return math.inf
                 seen[len(left)] = new
                 left.append(new)
-    return True
+    return float(max(count.sum() for count in left))
 
 
 def _hardest(steps: Program) -> list[int]:
