@@ -9,7 +9,17 @@ from __future__ import annotations
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions.regular.automaton import Automaton
 from discreet.sql.functions.regular.backtracking import fits, place
-from discreet.sql.functions.regular.tree import Chars, Choice, Edge, Group, Node, NotBehind, Once, Repeat, Sequence
+from discreet.sql.functions.regular.tree import (
+    Chars,
+    Choice,
+    Edge,
+    Group,
+    Node,
+    NotBehind,
+    Once,
+    Repeat,
+    Sequence,
+)
 
 CHUNK = 4096
 """How many characters stand in memory one by one."""
@@ -104,6 +114,8 @@ def _kind(read: Automaton) -> str:
         if len(set(read.kinds[low:high])) == 1:
             return str(read.kinds[low])
         half = (low + high) // 2
-        return f"CASE WHEN ascii(__c) < {read.firsts[half]} THEN {among(low, half)} ELSE {among(half, high)} END"
+        return (
+            f"CASE WHEN ascii(__c) < {read.firsts[half]} THEN {among(low, half)} ELSE {among(half, high)} END"
+        )
 
     return among(0, len(read.firsts))

@@ -16,7 +16,8 @@ def lacking(release: PlannedRelease, lacks: Collection[str]) -> str:
     if not lacks:
         return ""
     return next(
-        (name for expression in _expressions(release) for name in _calls(expression, lacks) if name in lacks), ""
+        (name for expression in _expressions(release) for name in _calls(expression, lacks) if name in lacks),
+        "",
     )
 
 
@@ -26,8 +27,8 @@ def refused_there(name: str) -> tuple[str, str]:
         function = name.removesuffix(MANY_WAYS)
         return (
             f"{function} of this pattern is not possible on this engine: a long text could hold the question up.",
-            "Let no repetition meet another one that takes the same characters, as in '^[^-]*-[0-9]+', repeat no group, "
-            "use split_part, or copy the data into DuckDB.",
+            "Let no repetition take the characters before or behind it, as in '^[^-]*-' or '<[^<>]*>', repeat no group "
+            "without end, use split_part, or copy the data into DuckDB.",
         )
     if name.startswith("regexp_"):
         why = "it finds or replaces another place than others do"

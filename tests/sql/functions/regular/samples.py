@@ -59,7 +59,9 @@ def visited(tree: Node, text: str) -> int:
         else:
             repeat(node.of, 0, node.least, node.most, at, then)
 
-    def repeat(of: Node, times: int, least: int, most: int | None, at: int, then: Callable[[int], None]) -> None:
+    def repeat(
+        of: Node, times: int, least: int, most: int | None, at: int, then: Callable[[int], None]
+    ) -> None:
         if times >= least:
             then(at)
         if most is None or times < most:

@@ -7,7 +7,6 @@ import re
 
 import pytest
 from tests.depth import examples
-from tests.sql.functions.regular import samples
 
 from discreet.sql.dialects.spark_patterns import java
 from discreet.sql.functions.regular.anywhere import by_pieces, simpler
@@ -17,8 +16,10 @@ from discreet.sql.functions.regular.tree import Edge, Sequence, parse
 @pytest.mark.parametrize(
     ("pattern", "simple"),
     [
-        ("a*a*a*b", "b"), ("^a*a*a*b$", "^a*b$"), ("^(?:a|b)*c", "^[ab]*c"), ("ab*", "a"), ("a+b", "ab"), ("^a+[ab]*c", "^a[ab]*c"),
-        ("^[ab]*a{2,}c", "^[ab]*a{2}c"), ("^a*b[ab]*c", "^a*b[ab]*c"), ("(a|^)b", "(?:a|^)b"), ("^(a*)*$", "^a*$"), ("a*", ""),
+        ("a*a*a*b", "b"), ("^a*a*a*b$", "^a*b$"), ("^(?:a|b)*c", "^[ab]*c"), ("ab*", "a"), ("a+b", "ab"),
+        ("^a+[ab]*c", "^a[ab]*c"),
+        ("^[ab]*a{2,}c", "^[ab]*a{2}c"), ("^a*b[ab]*c", "^a*b[ab]*c"), ("(a|^)b", "(?:a|^)b"), ("^(a*)*$", "^a*$"),
+        ("a*", ""),
     ],
 )  # fmt: skip
 def test_it_is_simpler(pattern: str, simple: str) -> None:
@@ -30,8 +31,14 @@ def test_pieces_are_found_where_the_pattern_fits() -> None:
     """Judged by Python's own expressions, on texts that almost fit, too."""
     made = random.Random(3)
     for _ in range(examples(300, 20_000)):
-        parts = ["".join(made.choices(["a", "b", "[ab]"], k=made.randint(0, 2))) for _ in range(made.randint(2, 4))]
-        pattern = made.choice(["", "^", "^c"]) + made.choice(["[abc]*", "[ab]*", "[ab]+"]).join(parts) + made.choice(["", "$", "c$"])
+        parts = [
+            "".join(made.choices(["a", "b", "[ab]"], k=made.randint(0, 2))) for _ in range(made.randint(2, 4))
+        ]
+        pattern = (
+            made.choice(["", "^", "^c"])
+            + made.choice(["[abc]*", "[ab]*", "[ab]+"]).join(parts)
+            + made.choice(["", "$", "c$"])
+        )
         tree = by_pieces(simpler(parse(pattern)))
         if tree is None:
             continue
@@ -41,7 +48,9 @@ def test_pieces_are_found_where_the_pattern_fits() -> None:
             assert (found.search(text) is None) == (re.search(pattern, text) is None), (pattern, text)
 
 
-@pytest.mark.parametrize("pattern", ["a(?:bc|d)[a-d]*b", "a[ab]*b[bc]*c", "a[bc]*c", "^a", "a{2}", "", "^$", "^"])
+@pytest.mark.parametrize(
+    "pattern", ["a(?:bc|d)[a-d]*b", "a[ab]*b[bc]*c", "a[bc]*c", "^a", "a{2}", "", "^$", "^"]
+)
 def test_others_are_none(pattern: str) -> None:
     assert by_pieces(parse(pattern)) is None
 

@@ -37,7 +37,11 @@ def test_another_pattern_is_found_out() -> None:
     """The planted fault: a part at the beginning is left out that may be empty at the beginning of a text alone."""
 
     def wrong(tree: Node) -> Node:
-        return Sequence(tree.parts[1:]) if isinstance(tree, Sequence) and isinstance(tree.parts[0], Edge) else tree
+        return (
+            Sequence(tree.parts[1:])
+            if isinstance(tree, Sequence) and isinstance(tree.parts[0], Edge)
+            else tree
+        )
 
     assert faults(wrong)
 

@@ -40,7 +40,9 @@ def test_the_places_are_the_same() -> None:
 
 
 @pytest.mark.parametrize(("name", "value"), [("_last", lambda _: []), ("meet", lambda *_: False)])
-def test_the_conditions_are_needed(name: str, value: Callable[..., object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_conditions_are_needed(
+    name: str, value: Callable[..., object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The planted faults: a guard without a look at the last part, and one without a look at the parts before it."""
     monkeypatch.setattr(first_place, name, value)
     assert faults()
@@ -49,7 +51,8 @@ def test_the_conditions_are_needed(name: str, value: Callable[..., object], monk
 @pytest.mark.parametrize(
     ("pattern", "all_places", "guards"),
     [("a+", True, True), ("a+b", True, True), ("[ab]+b", True, False), ("[ab]+b", False, True), ("a+?", True, False),
-     ("^a+", False, False), ("ab+", False, False), ("a?[ab]+", False, False), ("a+$", True, True), ("a{2,5}", False, False)],
+     ("^a+", False, False), ("ab+", False, False), ("a?[ab]+", False, False),
+     ("a+$", True, True), ("a{2,5}", False, False)],
 )  # fmt: skip
 def test_a_repetition_at_the_beginning_is_guarded(pattern: str, all_places: bool, guards: bool) -> None:
     def has(node: Node) -> bool:

@@ -18,13 +18,30 @@ def test_it_reaches_what_can_be_read_next() -> None:
 def test_a_guard_is_not_passed_behind_its_set() -> None:
     letter = Chars(((97, 97),), "a")
     steps = program(Sequence((NotBehind(letter), letter)))
-    assert [bool(steps.reach([steps.start], before)) for before in (None, 96, 97, 98)] == [True, True, False, True]
+    assert [bool(steps.reach([steps.start], before)) for before in (None, 96, 97, 98)] == [
+        True,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_kinds_are_alike_to_all_steps() -> None:
     found = program(parse("[a-c]|b|[x-z]")).kinds()
-    assert sorted(map(sorted, found)) == [[0, ord("d"), ord("z") + 1], [ord("a"), ord("c")], [ord("b")], [ord("x")]]
-    assert [holds(((1, 2), (5, 6)), point) for point in (0, 1, 2, 3, 5, 7)] == [False, True, True, False, True, False]
+    assert sorted(map(sorted, found)) == [
+        [0, ord("d"), ord("z") + 1],
+        [ord("a"), ord("c")],
+        [ord("b")],
+        [ord("x")],
+    ]
+    assert [holds(((1, 2), (5, 6)), point) for point in (0, 1, 2, 3, 5, 7)] == [
+        False,
+        True,
+        True,
+        False,
+        True,
+        False,
+    ]
 
 
 def test_a_program_that_is_too_large_is_none() -> None:

@@ -68,8 +68,11 @@ def _text(points: Ranges) -> str:
 
 
 def _sequence(parts: list[Node]) -> Node:
-    flat = [inner for part in parts for inner in (part.parts if isinstance(part, Sequence) else (part,))]
-    for at, part in enumerate(flat):
+    flat: list[Node] = []
+    for part in parts:
+        flat.extend(part.parts if isinstance(part, Sequence) else (part,))
+    for at in range(len(flat)):
+        part = flat[at]
         if _endless(part):
             for step, begin in ((-1, at - 1), (1, at + 1)):
                 _absorb(flat, part, range(begin, -1 if step < 0 else len(flat), step))
@@ -102,7 +105,7 @@ def _times(of: Node, times: int) -> Node:
 
 def _cut(branch: Node) -> Node:
     """Without what may be left out at either end."""
-    parts = list(branch.parts) if isinstance(branch, Sequence) else [branch]
+    parts: list[Node] = list(branch.parts) if isinstance(branch, Sequence) else [branch]
     for end in (0, -1):
         while parts and nullable(parts[end], edges=False):
             parts.pop(end)
@@ -128,8 +131,10 @@ def by_pieces(tree: Node) -> Node | None:
         return None
     between, (first, *rest), begins, ends = found
     run = Repeat(between, 0, None, lazy=True)
-    last = [Repeat(between, 0, None), *rest.pop(), Edge(end=True)] if ends else []
-    head = [Edge(end=False), *first] if begins else [NotBehind(between), Once(Sequence((run, *first)))]
+    last: list[Node] = [Repeat(between, 0, None), *rest.pop(), Edge(end=True)] if ends else []
+    head: list[Node] = (
+        [Edge(end=False), *first] if begins else [NotBehind(between), Once(Sequence((run, *first)))]
+    )
     return Sequence((*head, *(Once(Sequence((run, *piece))) for piece in rest), *last))
 
 

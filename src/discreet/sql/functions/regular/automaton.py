@@ -86,5 +86,9 @@ def _made(steps: Program) -> Automaton:
             on.append(steps.start)
             table.append(number(steps.reach(on, first), steps.reach(on, first, end=True)))
     return Automaton(
-        tuple(first for first, _ in spans), tuple(kind for _, kind in spans), len(kinds), tuple(table), tuple(fits)
+        tuple(first for first, _ in spans),
+        tuple(kind for _, kind in spans),
+        len(kinds),
+        tuple(table),
+        tuple(fits),
     )

@@ -18,7 +18,9 @@ from discreet.sql.functions.regular.visits import MOST, visits
 
 @lru_cache(maxsize=256)
 def fits(pattern: str) -> Node | Automaton | None:
-    """A pattern to search, or an automaton to run, that tell whether a portable pattern fits; None where both are too large.
+    """A pattern to search or an automaton to run, which tell whether a portable pattern fits.
+
+    None where both are too large.
 
     Example:
         >>> fits("x*y") == parse("y"), fits("^(ab|c)*$").many, fits("^(a|bb)*a(a|b){20}$")
@@ -30,7 +32,9 @@ def fits(pattern: str) -> Node | Automaton | None:
 
 @lru_cache(maxsize=256)
 def place(pattern: str, all_places: bool) -> Node | None:
-    """A pattern to search that finds the same place, or all the same places, as a portable one; None where there is none.
+    """A pattern to search that finds the same place, or all the same places, as a portable one.
+
+    None where there is none.
 
     Example:
         >>> place("a*b", False) is not None, place("^a*a*b", False)

@@ -14,6 +14,7 @@ from discreet.sql.functions.regular.tree import (
     Group,
     Node,
     NotBehind,
+    Once,
     Ranges,
     Repeat,
     Sequence,
@@ -56,7 +57,7 @@ class Program:
             return then
         if isinstance(node, Choice):
             return self.add(*[self.build(part, then) for part in node.parts])
-        if isinstance(node, Group):
+        if isinstance(node, Group | Once):
             return self.build(node.of, then)
         if isinstance(node, Repeat):
             return self._repeat(node, then)

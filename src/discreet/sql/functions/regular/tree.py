@@ -73,8 +73,9 @@ class Once:
 
 Node = Chars | Edge | NotBehind | Sequence | Choice | Repeat | Group | Once
 
-_TOKEN = re.compile(
-    r"(?P<set>\[\^?(?:\\.|[^\]\\])*\])|(?P<quantifier>(?:[*+?]|\{\d+(?:,\d*)?\})\??)|(?P<open>\((?:\?:)?)|.", re.DOTALL
+_PIECE = re.compile(
+    r"(?P<set>\[\^?(?:\\.|[^\]\\])*\])|(?P<quantifier>(?:[*+?]|\{\d+(?:,\d*)?\})\??)|(?P<open>\((?:\?:)?)|.",
+    re.DOTALL,
 )
 
 
@@ -83,30 +84,30 @@ def parse(pattern: str) -> Node:
     r"""The tree of a portable pattern.
 
     Example:
-        >>> parse("^a+")
-        Sequence(parts=(Edge(end=False), Repeat(of=Chars(points=((97, 97),), text='a'), least=1, most=None, lazy=False)))
+        >>> parse("[a-c]+")
+        Repeat(of=Chars(points=((97, 99),), text='[a-c]'), least=1, most=None, lazy=False)
     """
     stack: list[tuple[bool, list[list[Node]]]] = [(False, [[]])]
     place = 0
     while place < len(pattern):
-        found = re.compile(r"\\.", re.DOTALL).match(pattern, place) or _TOKEN.match(pattern, place)
+        found = re.compile(r"\\.", re.DOTALL).match(pattern, place) or _PIECE.match(pattern, place)
         assert found is not None
-        token, place = found[0], found.end()
-        kind = found.lastgroup if token[0] != "\\" else ""
+        piece, place = found[0], found.end()
+        kind = found.lastgroup if piece[0] != "\\" else ""
         if kind == "open":
-            stack.append((token == "(", [[]]))
+            stack.append((piece == "(", [[]]))
         elif kind == "quantifier":
-            stack[-1][1][-1].append(_repeat(stack[-1][1][-1].pop(), token))
-        elif token == "|":
+            stack[-1][1][-1].append(_repeat(stack[-1][1][-1].pop(), piece))
+        elif piece == "|":
             stack[-1][1].append([])
-        elif token == ")":
+        elif piece == ")":
             captures, branches = stack.pop()
             whole = _choice(branches)
             stack[-1][1][-1].append(Group(whole) if captures else whole)
-        elif token in "^$":
-            stack[-1][1][-1].append(Edge(token == "$"))
+        elif piece in "^$":
+            stack[-1][1][-1].append(Edge(piece == "$"))
         else:
-            stack[-1][1][-1].append(Chars(_points(token), token))
+            stack[-1][1][-1].append(Chars(_points(piece), piece))
     return _choice(stack[0][1])
 
 
@@ -115,9 +116,9 @@ def _choice(branches: list[list[Node]]) -> Node:
     return made[0] if len(made) == 1 else Choice(made)
 
 
-def _repeat(of: Node, token: str) -> Repeat:
-    lazy = len(token) > 1 and token.endswith("?")
-    said = token.removesuffix("?") if lazy else token
+def _repeat(of: Node, piece: str) -> Repeat:
+    lazy = len(piece) > 1 and piece.endswith("?")
+    said = piece.removesuffix("?") if lazy else piece
     plain = {"*": (0, None), "+": (1, None), "?": (0, 1)}
     if said in plain:
         least, most = plain[said]
@@ -126,11 +127,11 @@ def _repeat(of: Node, token: str) -> Repeat:
     return Repeat(of, int(low), (int(high) if high else None) if comma else int(low), lazy)
 
 
-def _points(token: str) -> Ranges:
-    if not token.startswith("["):
-        return ((ord(token[-1]), ord(token[-1])),)
-    negated = token[1] == "^"
-    items = re.findall(r"\\.|[^\\]", token[1 + negated : -1], re.DOTALL)
+def _points(piece: str) -> Ranges:
+    if not piece.startswith("["):
+        return ((ord(piece[-1]), ord(piece[-1])),)
+    negated = piece[1] == "^"
+    items = re.findall(r"\\.|[^\\]", piece[1 + negated : -1], re.DOTALL)
     found, index = [], 0
     while index < len(items):
         low = high = ord(items[index][-1])
@@ -161,7 +162,9 @@ def union(*sets: Ranges) -> Ranges:
 
 def _others(points: Ranges) -> Ranges:
     edges = [-1, *(edge for low, high in points for edge in (low, high)), LAST + 1]
-    return tuple((low + 1, high - 1) for low, high in zip(edges[::2], edges[1::2], strict=True) if low + 1 < high)
+    return tuple(
+        (low + 1, high - 1) for low, high in zip(edges[::2], edges[1::2], strict=True) if low + 1 < high
+    )
 
 
 def meet(a: Ranges, b: Ranges) -> bool:
@@ -182,4 +185,6 @@ def nullable(node: Node, edges: bool = True) -> bool:
         return any(nullable(part, edges) for part in node.parts)
     if isinstance(node, Repeat):
         return node.least == 0 or nullable(node.of, edges)
-    return nullable(node.of, edges) if isinstance(node, Group | Once) else edges and not isinstance(node, Chars)
+    return (
+        nullable(node.of, edges) if isinstance(node, Group | Once) else edges and not isinstance(node, Chars)
+    )

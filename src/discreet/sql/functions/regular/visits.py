@@ -75,7 +75,11 @@ def _greatest(steps: Program) -> float:
     again = {first: _row(at, _ways(steps, steps.start, first)) for first in firsts}
     moves = {first: np.zeros((len(at), len(at))) for first in firsts}
     for first, move in moves.items():
-        ways = {step: _ways(steps, steps.after[step][0], first) for step in steps.reads if steps.takes(step, first)}
+        ways = {
+            step: _ways(steps, steps.after[step][0], first)
+            for step in steps.reads
+            if steps.takes(step, first)
+        }
         for step, onward in ways.items():
             move[at[step]] = _row(at, onward)
     left = [begin]
