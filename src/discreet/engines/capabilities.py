@@ -79,8 +79,8 @@ NESTED = frozenset({
 BESIDE = frozenset({"h3_cell"})
 """The functions that a library of Python computes, beside the engine or in it."""
 MANY_WAYS = " of a pattern of many ways"
-"""Behind the name of a function of regular expressions, in what an engine lacks: it tries all ways of a pattern, so
-that it can have those alone whose ways are few, whatever the text."""
+"""Stands behind the name of a function of regular expressions: the engine tries all ways of a pattern, one after the
+other, and lacks patterns of which some text has many."""
 
 
 def listed(kind: Type, names: str, read: str = "{0}", stored: bool = False) -> dict[str, Physical]:

@@ -104,7 +104,7 @@ def _times(of: Node, times: int) -> Node:
 
 
 def _cut(branch: Node) -> Node:
-    """Without what may be left out at either end."""
+    """A branch without the parts at either end that can be left out."""
     parts: list[Node] = list(branch.parts) if isinstance(branch, Sequence) else [branch]
     for end in (0, -1):
         while parts and nullable(parts[end], edges=False):

@@ -1,8 +1,8 @@
 """Patterns for an engine that tries all ways of a pattern, one after the other, as Java does.
 
 Such an engine takes a time, and a stack, that grow with a power of the length of a text, or faster: one text would
-decide how long a question takes. So it gets a pattern that comes to each character a bounded number of times, whatever
-the text. Whether another one fits may be told by an automaton. The place of another one is not found at all.
+decide how long a question takes. So it gets a pattern that comes to each character of any text a bounded
+number of times. Whether another one fits may be told by an automaton. The place of another one is not found at all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def place(pattern: str, all_places: bool) -> Node | None:
 def _plain(node: Node) -> bool:
     """Whether no group that can be referred to, and no part that can be empty, is repeated several times.
 
-    Engines differ in what they keep of it.
+    Engines differ in the text that such a group keeps.
     """
     if isinstance(node, Repeat) and node.most != 1 and not isinstance(node.of, Chars):
         return not nullable(node.of) and not _refers(node.of)
