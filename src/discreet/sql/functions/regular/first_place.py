@@ -1,7 +1,7 @@
 """The first place where a pattern fits, without those places at which it need not be tried.
 
 A pattern that begins with a repetition of a set S without end fits from the beginning of a run of S, if it fits from a
-place within that run: the repetition takes what stands before, too. So it is tried at the beginnings of runs alone, by
+place within that run: the repetition takes the characters before, too. So it is tried at the beginnings of runs alone, by
 a look at the character before. The first place stays the same, and so does the way in which the pattern fits there.
 
 Where all places are asked for, the next search begins behind the place found last, perhaps directly behind a character
@@ -34,7 +34,7 @@ def guarded(tree: Node, all_places: bool) -> Node:
     Example:
         >>> from discreet.sql.functions.regular.tree import parse
         >>> found = guarded(parse("[0-9]+x"), all_places=False)
-        >>> found.parts[0].chars.text
+        >>> found.parts[0].parts[0].chars.text
         '[0-9]'
     """
     return _guarded(tree, (), _last(tree) if all_places else [])
@@ -46,7 +46,7 @@ def _guarded(node: Node, before: Ranges, last: list[tuple[Ranges, bool]]) -> Nod
     Args:
         node: a part with which the pattern can begin.
         before: the characters that can stand directly before it within the pattern.
-        last: what `_last` says of the whole pattern.
+        last: the value of `_last` for the whole pattern.
     """
     if isinstance(node, Group):
         return Group(_guarded(node.of, before, last))
