@@ -2,7 +2,8 @@
 
 A pattern that begins with a repetition of a set S without end fits from the beginning of a run of S, if it fits from a
 place within that run: the repetition takes the characters before, too. So it is tried at the beginnings of runs
-alone, by a look at the character before. The first place stays the same, and so does the way in which the pattern fits there.
+alone, by a look at the character before. The first place stays the same, and so does the way in which the pattern
+fits there.
 
 Where all places are asked for, the next search begins behind the place found last, perhaps directly behind a character
 of S. The pattern must not fit there. So it must end outside S. Or it must end with a greedy repetition that holds all
