@@ -78,6 +78,9 @@ NESTED = frozenset({
 """The functions that read lists and JSON texts."""
 BESIDE = frozenset({"h3_cell"})
 """The functions that a library of Python computes, beside the engine or in it."""
+MANY_WAYS = " of a pattern of many ways"
+"""Stands behind the name of a function of regular expressions: the engine tries all ways of a pattern, one after the
+other, and lacks patterns of which some text has many."""
 
 
 def listed(kind: Type, names: str, read: str = "{0}", stored: bool = False) -> dict[str, Physical]:

@@ -66,7 +66,9 @@ def tables(session: Any) -> set[str]:
     return {row["tableName"] for row in session.sql("SHOW TABLES").collect()}
 
 
-def test_a_question_by_unit_and_the_session_is_left_as_it_was(session: Any) -> None:
+def test_a_question_by_unit_and_the_session_is_left_as_it_was(
+    session: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     before = {
         key: session.conf.get(key, None) for key in ("spark.sql.ansi.enabled", "spark.sql.session.timeZone")
     }
@@ -77,9 +79,17 @@ def test_a_question_by_unit_and_the_session_is_left_as_it_was(session: Any) -> N
         release = protected.sql("SELECT COUNT(*) AS n, AVG(age) AS age FROM visits", epsilon=40)
         # Noise of scale 1/20: a false alarm needs one of exp(-40).
         assert abs(release.values.column("n").to_pylist()[0] - 3) <= 2
-        with pytest.raises(QueryRefused):
-            protected.sql("SELECT COUNT(*) AS n FROM visits WHERE regexp_matches(name, '(a|b)*c')", epsilon=1)
+        meet = "SELECT COUNT(*) AS n FROM visits WHERE regexp_extract(name, '^(.*)-(.*)x', 1) = 'a'"
+        with pytest.raises(QueryRefused, match="could hold the question up"):
+            protected.sql(meet, epsilon=1)
         assert protected.budget.spent == 40
+        protected.preview(
+            meet.replace("extract(name, '^(.*)-(.*)x', 1) = 'a'", "matches(name, '^(ab|c)*-.*x')"), 1
+        )
+        # The planted fault: without the check nobody refuses it, and the dialect has no SQL for it.
+        monkeypatch.setattr("discreet.sql.lower.capabilities.possible", lambda *_: True)
+        with pytest.raises(AssertionError):
+            protected.preview(meet, 1)
     assert before == {key: session.conf.get(key, None) for key in before}
     assert tables(session) == others | {"visits"}
     session.catalog.dropTempView("visits")

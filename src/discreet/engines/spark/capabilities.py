@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from discreet.engines.capabilities import NESTED, Capabilities, Physical, Spelling, listed, opaque, signed
+from discreet.engines.capabilities import (
+    MANY_WAYS,
+    NESTED,
+    Capabilities,
+    Physical,
+    Spelling,
+    listed,
+    opaque,
+    signed,
+)
 from discreet.engines.schema import Type
 from discreet.quoting import quote_for_spark
 
@@ -29,9 +38,8 @@ TYPES: Mapping[str, Physical] = MappingProxyType({
 
 CAPABILITIES = Capabilities(
     dialect="spark", types=TYPES, by_code_point=frozenset({"", "utf8_binary"}),
-    # Java tries such a pattern in time and stack that grow with the text, until it fails.
-    # It replaces all places, never the first alone.
+    # Java tries all ways of a pattern, one after the other, and replaces all places, never the first alone.
     spelling=Spelling(quote_for_spark, "CAST({0} AS STRING)", large=True),
-    lacks=NESTED | frozenset({"regexp_replace", *(f"{name} of a repeated group" for name in (
+    lacks=NESTED | frozenset({"regexp_replace", *(f"{name}{MANY_WAYS}" for name in (
         "regexp_matches", "regexp_extract", "regexp_replace_all"))}),
 )  # fmt: skip

@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from discreet.quoting import quote_for_spark
+from discreet.sql.dialects.spark_patterns import java, matches, placed
+from discreet.sql.dialects.spark_patterns import text as _text
 from discreet.sql.expressions.dialect import WIDE, Dialect
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions import calendar as cal
@@ -23,20 +25,11 @@ from discreet.sql.functions.portable import (
     format_template,
     remainder,
 )
+from discreet.sql.functions.regular.tree import parse
 from discreet.sql.functions.shifts import NEAR
 
 _EXACT = "CAST('4503599627370496.0' AS DOUBLE)"  # 2^52: from here on every double is whole
 _HIGH, _LOW = "CAST('9223372036854775808.0' AS DOUBLE)", "CAST('-9223372036854775808.0' AS DOUBLE)"
-
-
-def _text(value: str) -> str:
-    """Spark reads escapes, and ${…} as a variable, inside a text; plain letters and digits need neither."""
-    plain = "".join(c if (c.isalnum() and c.isascii()) or c in " .,-_:" else _escaped(c) for c in value)
-    return f"'{plain}'"
-
-
-def _escaped(c: str) -> str:
-    return f"\\u{ord(c):04x}" if ord(c) < 0x10000 else f"\\U{ord(c):08x}"
 
 
 def _floating(function: str) -> str:
@@ -62,24 +55,8 @@ def _to_places(rounded: str) -> str:
     )
 
 
-def java(pattern: str) -> str:
-    r"""A portable pattern as Java reads it, to which $ is also the place before a last line feed.
-
-    Example:
-        >>> print(java(r"^[$]\$$"))
-        ^[$]\$\z
-    """
-    out, inside, escaped = [], False, False
-    for c in pattern:
-        out.append(r"\z" if c == "$" and not inside and not escaped else c)
-        if not escaped:
-            inside = c == "[" or (inside and c != "]")
-        escaped = c == "\\" and not escaped
-    return "".join(out)
-
-
 def _reads(pattern: str, then: str) -> str:
-    return f"(CASE WHEN {{0}} RLIKE {_text(java(pattern))} THEN {then} END)"
+    return f"(CASE WHEN {{0}} RLIKE {_text(java(parse(pattern)))} THEN {then} END)"
 
 
 def _year(x: str) -> str:
@@ -232,24 +209,6 @@ def _literal(call: Call, at: int) -> str:
     return str(found.value)
 
 
-def _regexp(call: Call) -> str:
-    pattern = call.args[1]
-    assert isinstance(pattern, Literal)
-    return f"({{0}} RLIKE {_text(java(str(pattern.value)))})"
-
-
-def _placed(call: Call) -> str:
-    """The place where a pattern fits, or all such places by another text, in which Java calls the group $1."""
-    pattern = call.args[1]
-    assert isinstance(pattern, Literal)
-    text = _text(java(str(pattern.value)))
-    if call.name == "regexp_extract":
-        return f"regexp_extract({{0}}, {text}, 1)"
-    new = call.args[2]
-    assert isinstance(new, Literal)
-    return f"regexp_replace({{0}}, {text}, {_text(str(new.value).replace('$', chr(92) + '$').replace(chr(92) + '1', '$1'))})"
-
-
 _REPEATED = (86_400, 10_800, 7200, 3600, 1800)
 """By how many seconds clocks have been put back since 1970."""
 
@@ -314,7 +273,7 @@ SPARK = Dialect(
     functions=MappingProxyType({**_FUNCTIONS, **_of_units()}),
     writers=MappingProxyType({
         "lower": lambda _: _mapped("lower"), "upper": lambda _: _mapped("upper"), "like": _like, "ilike": _ilike,
-        "regexp_matches": _regexp, "regexp_extract": _placed, "regexp_replace_all": _placed, "in_zone": _in_zone,
+        "regexp_matches": matches, "regexp_extract": placed, "regexp_replace_all": placed, "in_zone": _in_zone,
         "strftime": format_template({
             **{name: f"date_format({{0}}, '{format_}')" for name, format_ in _FORMATS.items()},
             "u": "CAST(weekday({0}) + 1 AS STRING)", "w": "CAST(dayofweek({0}) - 1 AS STRING)",

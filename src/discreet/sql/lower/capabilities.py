@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator
 
-from discreet.engines.capabilities import BESIDE, NESTED
+from discreet.engines.capabilities import BESIDE, MANY_WAYS, NESTED
 from discreet.sql.algebra import relation as rel
 from discreet.sql.expressions.expression import Call, Expression, Literal
+from discreet.sql.functions.regular.backtracking import possible
 from discreet.sql.plan.plan import PlannedRelease
 
 
@@ -16,19 +16,22 @@ def lacking(release: PlannedRelease, lacks: Collection[str]) -> str:
     if not lacks:
         return ""
     return next(
-        (name for expression in _expressions(release) for name in _calls(expression) if name in lacks), ""
+        (name for expression in _expressions(release) for name in _calls(expression, lacks) if name in lacks),
+        "",
     )
 
 
 def refused_there(name: str) -> tuple[str, str]:
     """Cause and fix of the refusal of a function that an engine lacks."""
-    if name.startswith("regexp_"):
-        repeated = name.endswith("of a repeated group")
-        why = (
-            "it takes time and memory without a bound"
-            if repeated
-            else "it finds or replaces another place than others do"
+    if name.endswith(MANY_WAYS):
+        function = name.removesuffix(MANY_WAYS)
+        return (
+            f"{function} of this pattern is not possible on this engine: a long text could hold the question up.",
+            "Let no repetition take the characters before or behind it, as in '^[^-]*-' or '<[^<>]*>', repeat no group "
+            "without end, use split_part, or copy the data into DuckDB.",
         )
+    if name.startswith("regexp_"):
+        why = "it finds or replaces another place than others do"
         fix = (
             "Use split_part, substring or regexp_matches of a simpler pattern, or copy the data into DuckDB."
         )
@@ -48,18 +51,18 @@ def refused_there(name: str) -> tuple[str, str]:
     return f"{read} cannot be read on this engine{f': {why}' if why else ''}.", fix
 
 
-def _calls(expression: Expression) -> Iterator[str]:
+def _calls(expression: Expression, lacks: Collection[str]) -> Iterator[str]:
     if isinstance(expression, Call):
         yield expression.name
-        if expression.name.startswith("regexp_") and repeats(expression.args[1]):
-            yield f"{expression.name} of a repeated group"
+        if f"{expression.name}{MANY_WAYS}" in lacks and not _possible(expression):
+            yield f"{expression.name}{MANY_WAYS}"
         for arg in expression.args:
-            yield from _calls(arg)
+            yield from _calls(arg, lacks)
 
 
-def repeats(pattern: Expression) -> bool:
-    """Whether a pattern repeats a group, which an engine that tries all ways cannot do for a text of any length."""
-    return isinstance(pattern, Literal) and re.search(r"\)[*+{]", str(pattern.value)) is not None
+def _possible(call: Call) -> bool:
+    pattern = call.args[1]
+    return isinstance(pattern, Literal) and possible(call.name, str(pattern.value))
 
 
 def _expressions(release: PlannedRelease) -> Iterator[Expression]:
