@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 from functools import lru_cache
 
+from discreet.records import dataclass
 from discreet.sql.functions.regular.program import FIT, Program, TooLarge, program
 from discreet.sql.functions.regular.tree import Node
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
+from discreet.records import dataclass, field
 from discreet.sql.functions.regular.tree import (
     LAST,
     Chars,

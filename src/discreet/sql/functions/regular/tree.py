@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from discreet.records import dataclass
 
 Ranges = tuple[tuple[int, int], ...]
 """Code points, as ranges that are sorted and apart."""
