@@ -232,6 +232,12 @@ def test_a_slip_in_a_policy_is_told_with_what_to_write(
         opened(tmp_path, policy=POLICY.replace(wrong, right))
 
 
+def test_two_ways_out_have_an_or_between_them(people: dp.Session) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        people.preview("SELECT COUNT(*) AS n FROM people WHERE sex = 1", epsilon=1)
+    assert "or types=). Or write it in quotes" in refused.value.fix
+
+
 def refusal(folder: Path, rows: str) -> str:
     with pytest.raises(PolicyError) as refused:
         opened(folder, rows)
