@@ -175,7 +175,7 @@ def _check(statement: exp.Query, text: str) -> str:
     if for_strangers():
         _see_size(nodes)
     kinds = {type(node) for node in nodes}
-    if not kinds.isdisjoint({exp.Any, exp.All}):
+    if not kinds.isdisjoint({exp.Any, exp.All, exp.Values}):
         rewrites.quantified(statement)
         nodes = list(statement.walk())
     if exp.Window in kinds:
