@@ -196,7 +196,7 @@ class _Rest:
         return message
 
     async def drop(self) -> None:
-        """Read the rest, as far as it is short and comes soon."""
+        """Read a short rest that comes soon."""
         size = 0
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(LINGER):
