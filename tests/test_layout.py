@@ -25,7 +25,7 @@ ROOMS = {
     "accounting": "atoms events homogeneous sampling zcdp",
     "ledger": "store",
     "ledger/chain": "verify",
-    "ledger/sqlite": "making store",
+    "ledger/sqlite": "store",
     "local": "messages remote",
     "noise": "lanes staircase",
     "planning": "",

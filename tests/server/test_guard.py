@@ -7,6 +7,7 @@ import json
 import socket
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -59,6 +60,48 @@ def test_large_requests_are_refused_with_and_without_their_length(running: Runni
         connection.sendall(head(running) + b"Transfer-Encoding: chunked\r\n\r\n")
         connection.sendall(b"%x\r\n%s\r\n0\r\n\r\n" % (len(large), large))
         assert b" 422 " in connection.recv(200)
+
+
+PIECES = [{"type": "http.request", "body": b"x" * 50_000, "more_body": at < 3} for at in range(4)]
+
+
+def asked(running: Running, pieces: list[dict[str, object]]) -> tuple[int, int]:
+    """The status of a request without a token, and how many pieces of its body were read before the answer."""
+    taken, sent = iter(pieces), []
+    read: list[int] = []
+
+    async def receive() -> dict[str, object]:
+        read.append(1)
+        return next(taken)
+
+    async def send(message: Any) -> None:
+        sent.append((message.get("status"), len(read)))
+
+    async def behind(*_: object) -> None:
+        raise AssertionError
+
+    scope = {
+        "type": "http",
+        "path": "/api/v1/people",
+        "headers": [(b"host", b"localhost")],
+        "client": ("1.2.3.4", 1),
+    }
+    asyncio.run(guard.Guard(behind, running.service)(scope, receive, send))
+    return sent[0]
+
+
+def test_a_refused_request_is_read_before_it_is_answered(running: Running) -> None:
+    """Else its connection is reset, and whoever sends does not see why."""
+    assert asked(running, PIECES) == (401, 4)
+    assert running.call("POST", "/api/v1/datasets/hospital/query", raw=b"x" * 200_000).status == 401
+    endless = [{**PIECES[0], "more_body": True}] * 100
+    assert asked(running, endless) == (401, 1 + guard.DROPPED // 50_000)
+
+
+def test_a_request_that_is_not_read_is_caught(monkeypatch: pytest.MonkeyPatch, running: Running) -> None:
+    """The planted fault: nothing is dropped."""
+    monkeypatch.setattr(guard, "DROPPED", -1)
+    assert asked(running, PIECES) == (401, 0)
 
 
 def test_a_request_that_trickles_in_is_given_up(monkeypatch: pytest.MonkeyPatch, running: Running) -> None:

@@ -109,6 +109,9 @@ def test_budgets_are_exact_and_of_analysts_only(people: People) -> None:
     for name, epsilon in (("stella", 1), ("missing", 1), ("ana", 0), ("ana", "NaN"), ("ana", -1)):
         with pytest.raises(InvalidParameter):
             people.grant("test", name, "hospital", epsilon)
+    with pytest.raises(InvalidParameter, match=r"epsilon 2 where all may cost 0\.5"):
+        people.grant("test", "ana", "hospital", "0.5", most=2)
+    assert people.grants("ana") == {"hospital": Terms(Fraction(1, 3))}
     people.withdraw("test", "ana", "hospital")
     assert people.grants("ana") == {}
     with pytest.raises(InvalidParameter):

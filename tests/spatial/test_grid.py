@@ -53,6 +53,12 @@ def test_a_size_of_which_nothing_is_left_is_refused(
         Grid.read("0.0000000000001m", area, crs)
 
 
+def test_an_area_of_more_cells_than_a_map_has_is_refused() -> None:
+    Grid.read("0.004deg", (0, 50, 4, 54))  # a million
+    with pytest.raises(InvalidParameter, match=r"has 1,001,000 cells of 0\.004deg, and a map has 1,000,000"):
+        Grid.read("0.004deg", (0, 50, 4.001, 54))
+
+
 def test_degrees_do_not_fit_a_projection_nor_metres_a_pole() -> None:
     with pytest.raises(InvalidParameter, match="not degrees"):
         Grid.read("1deg", AREA, "EPSG:28992")

@@ -131,7 +131,7 @@ def test_a_warning_says_where_it_does_not(
     assert release_of(session, sql).parts[0].cap == kept
     (said,) = session.preview(sql, epsilon=1).warnings
     assert f"up to {most} rows, of which {kept} are kept" in said
-    assert f"max_rows = {most}" in said
+    assert f"max_rows={most}" in said
     assert said in session.sql(sql, epsilon=1).warnings
     assert not session.preview(sql, epsilon=1, max_rows=most).warnings
     assert counted(session, sql, max_rows=most) == truth(plain, sql)
@@ -141,7 +141,7 @@ def test_the_warning_stands_beside_those_of_a_choice(session: dp.Session) -> Non
     sql = f"SELECT v.k, COUNT(*) AS n FROM {next(iter(LOOSE))} GROUP BY v.k ORDER BY n DESC LIMIT 1"
     said = session.sql(sql, epsilon=1).warnings
     assert len(said) == 2
-    assert "max_rows = 6" in said[0]
+    assert "max_rows=6" in said[0]
 
 
 def test_one_row_for_each_unit_is_never_cut(session: dp.Session) -> None:

@@ -41,6 +41,19 @@ def test_other_questions_are_refused(asked: dict[str, Any], error: type[Exceptio
         spec(**asked)
 
 
+@pytest.mark.parametrize(("asked", "cause", "fix"), [
+    ({"group": "nowhere"}, "no column nowhere", 'Choose from ward. Or declare it, with keys = ["A", "B"].'),
+    ({"group": "wards"}, "no column wards", 'Did you mean ward? Or declare it, with keys = ["A", "B"].'),
+    ({"sums": ("nowhere",)}, "no column nowhere", "Choose from cost. Or declare it, with bounds = [0, 100]."),
+    ({"group": "cost"}, "The column cost has no list of public keys.", 'Write keys = ["A", "B"].'),
+])  # fmt: skip
+def test_a_column_that_is_missing_is_named(asked: dict[str, Any], cause: str, fix: str) -> None:
+    with pytest.raises(PolicyError) as refused:
+        spec(**asked)
+    assert cause in refused.value.cause
+    assert refused.value.fix == fix
+
+
 @pytest.mark.parametrize("method", ["period", "tree", "root", "doubling", "even"])
 @pytest.mark.parametrize("hi", [1, 500, 10**9])
 def test_the_grid_is_as_fine_as_the_noise_allows(method: str, hi: int) -> None:

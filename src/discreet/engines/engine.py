@@ -104,6 +104,7 @@ class Engine(Protocol):
 
     - `batches(sql, tables, rows)` runs a query like `integers` and yields its result in pieces; see `in_batches`.
     - `probe(sql, tables)` sees before the charge that a query could be run; see `sql.lower.probe`.
+    - `unreadable(table)` is the cause and the fix where a table cannot be read for a reason that the engine knows.
     - `settled(state, start, step, left, tables)` repeats a statement until nothing is left to do, and counts the rows.
     - `lacks` holds the names of functions of the function table that it cannot compute; a question with one of them is
       refused before anything is charged.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.engines.duckdb import DuckDBEngine
+from discreet.engines.duckdb.connection import interruptible
 from discreet.engines.engine import Engine
 from discreet.engines.registry import opener
 from discreet.engines.schema import Type
@@ -41,6 +42,7 @@ def open_source(
 
     Raises:
         SourceError: the source cannot be opened.
+        KeyboardInterrupt: Ctrl-C was pressed while a file was read.
 
     Example:
         >>> import pyarrow as pa
@@ -58,10 +60,14 @@ def open_source(
     shown, given = {name.lower() for name in public}, types or {}
     if isinstance(source, Mapping):
         folded = {name.lower(): columns for name, columns in given.items()}
-        return DuckDBEngine.open(source, {
+        found = {
             name: None if name.lower() in shown else _types(folded.get(name.lower(), {})) for name in source
-        })  # fmt: skip
-    return DuckDBEngine.open_all([(table, source, _types(given))])
+        }
+        with interruptible():
+            return DuckDBEngine.open(source, found)
+    kinds = _types(given)
+    with interruptible():
+        return DuckDBEngine.open_all([(table, source, kinds)])
 
 
 def _mixed() -> SourceError:

@@ -60,6 +60,7 @@ class Ledger:
     Attributes:
         durable: whether entries outlive the process.
         where: the file, `postgresql://server:port/database#schema`, or `memory`; never a user name or password.
+        made: whether this opening made it; whoever expected an older one has lost the record of all that was spent.
     """
 
     def __init__(self, store: Store) -> None:
@@ -67,8 +68,7 @@ class Ledger:
         self._salts: dict[str, int] = {}  # they never change
         self._rooms = Rooms()
         self._rejected: LedgerCorrupt | None = None  # the fault that `verify` found
-        self.durable = store.durable
-        self.where = store.where
+        self.durable, self.where, self.made = store.durable, store.where, store.made
 
     def __enter__(self) -> Self:
         return self
@@ -337,9 +337,9 @@ class Ledger:
         """Return the last charge of an account that gives its guarantee; None before the first."""
         return self._store.read(lambda rows: last_charge(rows, account))
 
-    def since(self, number: int) -> list[Entry]:
-        """List the entries behind one in order, without answers; of more than a page, the first."""
-        return self._store.look(lambda rows: rows.after(number, PAGE))
+    def since(self, number: int, count: int = PAGE) -> list[Entry]:
+        """List the entries behind one in order, without answers; of more than `count`, the first."""
+        return self._store.look(lambda rows: rows.after(number, count))
 
     def newest(self, count: int) -> list[Entry]:
         """List the last entries in order, at most so many, without answers."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from discreet.escaping import name as shown_name
 from discreet.ledger.chain.entry import text
 from discreet.ledger.ledger import Ledger
 from discreet.ledger.store import MemoryStore
@@ -13,7 +14,7 @@ TIMEOUT = 30.0
 
 
 def exists(url: str) -> bool:
-    """Whether there is a ledger at a path or a url; looking makes none.
+    """Whether there is a ledger at a path or a url, or files of one that is gone; looking makes none.
 
     Raises:
         LedgerError: the server of a url cannot be reached.
@@ -21,10 +22,18 @@ def exists(url: str) -> bool:
     from discreet.ledger.postgres.address import is_address, read_address
 
     if not is_address(url):
-        return os.path.isfile(url.removeprefix("sqlite:///"))
+        path = url.removeprefix("sqlite:///")
+        return os.path.isfile(path) or any(map(os.path.isfile, _files(path)))
     from discreet.ledger.postgres.migrations import is_made
 
     return is_made(read_address(url))
+
+
+def _files(path: str) -> tuple[str, ...]:
+    """The other files of a ledger: where one of them is left, there was a ledger."""
+    from discreet.ledger.sqlite.head import beside, head_of
+
+    return head_of(path), *beside(path)
 
 
 def named(url: str) -> str:
@@ -37,7 +46,7 @@ def named(url: str) -> str:
 def open_ledger(
     url: str | os.PathLike[str] | None, *, timeout: float = TIMEOUT, may_read: bool = False
 ) -> Ledger:
-    """Open a ledger, or make it.
+    """Open a ledger, or make it; one that is made and outlives the process is told by the logger `discreet.ledger`.
 
     Args:
         url: a path or `sqlite:///path` for a SQLite file; None for a private ledger in memory, which ends
@@ -49,7 +58,8 @@ def open_ledger(
             which then raise `LedgerError`.
 
     Raises:
-        LedgerError: the file cannot be opened for writing or is no ledger; or its head is missing.
+        LedgerError: the file cannot be opened for writing or is no ledger; or its head is missing; or both are, while
+            others of its files are there.
         LedgerCorrupt: the end of the ledger was altered, or it reaches less far than its head.
         InvalidParameter: an URL of another kind.
 
@@ -72,7 +82,19 @@ def open_ledger(
         if is_address(name):
             from discreet.ledger.postgres.store import PostgresStore
 
-            return Ledger(PostgresStore(read_address(text("The ledger's address", name)), timeout, may_read))
+            address = read_address(text("The ledger's address", name))
+            return _told(Ledger(PostgresStore(address, timeout, may_read)))
     from discreet.ledger.sqlite.store import open_sql  # SQLite and its fork handlers only where they are used
 
-    return Ledger(open_sql(text("The ledger's address", name), timeout))
+    return _told(Ledger(open_sql(text("The ledger's address", name), timeout)))
+
+
+def _told(ledger: Ledger) -> Ledger:
+    """The ledger; where it is new, that is said, as it may stand in the place of one that was removed."""
+    if ledger.durable and ledger.made:
+        import logging
+
+        logging.getLogger("discreet.ledger").warning(
+            "a new ledger was made: %s; nothing is spent yet", shown_name(ledger.where)
+        )
+    return ledger

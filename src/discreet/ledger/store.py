@@ -115,6 +115,7 @@ class Store(Protocol):
 
     durable: bool
     where: str
+    made: bool
 
     @property
     def turns(self) -> Turns | None:
@@ -146,6 +147,7 @@ class MemoryStore:
     """
 
     durable = False
+    made = True
     where = "memory"
     turns = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -33,9 +33,20 @@ class SchemaColumn(Protocol):
 RENAME = "Rename one of them in the source, for instance through a view."
 
 
-def check(tables: Mapping[str, TablePolicy], schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
+UNSHOWN = (
+    "Write the names of the columns into the first line of the file, or name the columns as that line does; it is not "
+    "shown here, as it may be a row of the data."
+)
+
+
+def check(
+    tables: Mapping[str, TablePolicy],
+    schemas: Mapping[str, Mapping[str, SchemaColumn]],
+    from_text: Collection[str] = (),
+) -> None:
     """Compare; see `Policy.check`."""
     problems: list[Problem] = []
+    schemas = {name: _Shown.of(name, schema, tables, from_text) for name, schema in schemas.items()}
     for name, table in tables.items():
         place = f"tables.{name}"
         sources = meant(name, schemas)
@@ -84,7 +95,7 @@ def _names(
                 fix = f'Say by which column of this one: through = {{ COLUMN = "{elsewhere}.KEY" }}.'
                 problems.append((key, f"The unit stands in the table {elsewhere}.", fix))
                 continue
-            problems.append((key, *_none_or_many(column, found, missing, [c.name for c in schema.values()])))
+            problems.append((key, *_none_or_many(column, found, missing, _names_of(schema))))
             continue
         if getattr(schema[found[0]], "twin", False):
             cause = f"Several columns of the table {name} are called {column} but for case."
@@ -103,8 +114,7 @@ def class_faults(place: str, personal: Personal, schema: Mapping[str, SchemaColu
     found = meant(personal.column, schema)
     if len(found) != 1:
         missing = f"The table has no column {personal.column}."
-        names = [column.name for column in schema.values()]
-        return [(f"{place}.column", *_none_or_many(personal.column, found, missing, names))]
+        return [(f"{place}.column", *_none_or_many(personal.column, found, missing, _names_of(schema)))]
     kind = _kind(schema[found[0]])
     if getattr(schema[found[0]], "twin", False):
         return [(f"{place}.column", f"Several columns are called {personal.column} but for case.", RENAME)]
@@ -138,8 +148,7 @@ def step_faults(
         if other is None:
             if len(tables) == 1:
                 missing = f"The table {key.table} has no column {key.column}."
-                names = [c.name for c in there.values()]
-                problems.append((where, *_none_or_many(key.column, found, missing, names)))
+                problems.append((where, *_none_or_many(key.column, found, missing, _names_of(there))))
             continue
         own = _found(column, schema)
         if own is None:
@@ -160,9 +169,45 @@ def _told(column: SchemaColumn) -> str:
     return str(getattr(getattr(column, "identity", None), "kind", None) or _kind(column))
 
 
-def _none_or_many(name: str, found: list[str], missing: str, names: list[str]) -> tuple[str, str]:
+class _Shown(dict[str, SchemaColumn]):
+    """The columns of a table, and whether an error may show their names.
+
+    Those of a private CSV file are the words of its first line. They are shown where the policy names one of them at
+    least; else the line may be a row of a file without a header.
+    """
+
+    shown = True
+
+    @classmethod
+    def of(
+        cls,
+        name: str,
+        schema: Mapping[str, SchemaColumn],
+        tables: Mapping[str, TablePolicy],
+        from_text: Collection[str],
+    ) -> _Shown:
+        made = cls(schema)
+        table = next((one for key, one in tables.items() if key.lower() == name.lower()), None)
+        if name.lower() in from_text and not (table is not None and table.public):
+            named = [] if table is None else _named(table)
+            made.shown = any(meant(column, schema) for column in named)
+        return made
+
+
+def _named(table: TablePolicy) -> list[str]:
+    """The columns that a policy names."""
+    others = [table.privacy_unit or "", table.personal.column if table.personal else ""]
+    return [*table.columns, *(table.through or {}), *others]
+
+
+def _names_of(schema: Mapping[str, SchemaColumn]) -> list[str] | None:
+    """The names that an error may show; None where they may be data."""
+    return [column.name for column in schema.values()] if getattr(schema, "shown", True) else None
+
+
+def _none_or_many(name: str, found: list[str], missing: str, names: list[str] | None) -> tuple[str, str]:
     if not found:
-        return missing, instead(name, names)
+        return missing, UNSHOWN if names is None else instead(name, names)
     return (
         f"{name} may mean {' or '.join(found)}.",
         "Write the intended name with the case that it has in the data.",

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any
@@ -278,13 +278,17 @@ class Policy(Model):
         canonical = json.dumps({"neighbours": self.neighbours, "tables": tables}, sort_keys=True)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
-    def check(self, schemas: Mapping[str, Mapping[str, SchemaColumn]]) -> None:
+    def check(
+        self, schemas: Mapping[str, Mapping[str, SchemaColumn]], from_text: Collection[str] = ()
+    ) -> None:
         """Compare the policy with the schema of the data; sees names and types, never data.
 
         Args:
             schemas: table name -> column name -> an object with `name` and `type`, as an engine gives them.
+            from_text: the tables, in lower case, whose names of columns are the first line of a file. That line may be
+                a row, so that no error shows it unless the policy names a column of it.
 
         Raises:
             PolicyError: one error that names every key at fault, with its fix.
         """
-        check(self.tables, schemas)
+        check(self.tables, schemas, from_text)

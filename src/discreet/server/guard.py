@@ -22,6 +22,11 @@ MOST_BYTES = 1 << 18
 """Bytes of a request's body."""
 PATIENCE = 20.0
 """Seconds for a request's body to come in."""
+DROPPED, LINGER = 1 << 20, 2.0
+"""Bytes, and seconds, of the rest of a refused request that are read and dropped before it is answered.
+
+A connection that is closed over bytes that were not read is reset, and whoever still sends never sees the answer.
+"""
 PUBLIC = frozenset({"/api/v1/health", "/api/v1/openapi.json"})
 """Addresses under /api/ that need no token."""
 CSP = (
@@ -75,7 +80,7 @@ class Guard:
             return
         if scope["type"] != "http":  # a websocket: there is none
             return
-        begun = False
+        begun, rest = False, _Rest(receive)
 
         async def sending(message: Message) -> None:
             nonlocal begun
@@ -88,12 +93,13 @@ class Guard:
             await send(message)
 
         try:
-            data = await self._admitted(scope, receive)
+            data = await self._admitted(scope, rest.receive)
             await self._app(scope, _replayed(data, receive), sending)
         except Exception as error:
             if not isinstance(error, DiscreetError):
                 LOG.error("a request failed: %s", type(error).__name__)
             if not begun:
+                await rest.drop()
                 await refuse(told(error), sending)
 
     async def _admitted(self, scope: Scope, receive: Receive) -> bytes:
@@ -170,6 +176,32 @@ def parsed(data: bytes) -> Any:
     if twice:
         raise InvalidParameter("A key stands twice in the request.", "Write each key once.")
     return content
+
+
+class _Rest:
+    """The body of a request, and the part of it that nobody has read yet."""
+
+    def __init__(self, receive: Receive) -> None:
+        self._receive = receive
+        self._more = True
+
+    async def receive(self) -> Message:
+        """The next piece."""
+        more, self._more = (
+            self._more,
+            False,
+        )  # one that is given up in the middle of waiting is not waited for again
+        message = await self._receive()
+        self._more = more and message["type"] == "http.request" and bool(message.get("more_body", False))
+        return message
+
+    async def drop(self) -> None:
+        """Read a short rest that comes soon."""
+        size = 0
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(LINGER):
+                while self._more and size <= DROPPED:
+                    size += len((await self.receive()).get("body", b""))
 
 
 async def _read(receive: Receive) -> bytes:

@@ -115,12 +115,18 @@ class People:
             until: the last day, as 2026-12-31, in UTC.
 
         Raises:
-            InvalidParameter: nobody has this name, a steward has, epsilon is no positive number, or the day is none.
+            InvalidParameter: nobody has this name, a steward has, epsilon is no positive number, one question may cost
+                more than all together, or the day is none.
         """
         limit = epsilon_of(epsilon)
         terms = Terms(
             limit, None if most is None else epsilon_of(most), None if until is None else end_of(until)
         )
+        if terms.most is not None and terms.most > limit:
+            raise InvalidParameter(
+                f"One question may not cost epsilon {exact(terms.most)} where all may cost {exact(limit)}.",
+                "Give a smaller number for one question, or leave it out.",
+            )
         if self.role(name) != "analyst":
             raise InvalidParameter("Only an analyst has a budget.", "Name an analyst.")
         with self.state.writing():

@@ -44,7 +44,7 @@ class OpenSession:
         self._invented = invented is not None
         self._files: ProtectedFiles = files_of(engine, ledger) if invented is None else invented._files
         schemas = engine.schema()
-        policy.check(schemas)
+        policy.check(schemas, getattr(engine, "csv_tables", ()))
         public = {name: engine.public(name) for name, table in policy.tables.items() if table.public}
         self._catalog = with_information(Catalog.build(policy, schemas, public), policy)
         limit = Loss(policy.budget.epsilon, policy.budget.delta)

@@ -19,6 +19,8 @@ Ring: TypeAlias = list[tuple[float, float]]
 
 METRES_PER_DEGREE: Final = Fraction("111195.08")
 """Of latitude, on a sphere of the earth's mean radius, 6,371,008.8 m."""
+MOST: Final = 1_000_000
+"""Cells of a map at most, as many as keys in SQL list."""
 _DIGITS: Final = 12
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(deg|°|km|m)\s*", re.ASCII)
 
@@ -57,8 +59,8 @@ class Grid:
 
         Raises:
             InvalidParameter: the size cannot be read, or does not fit the reference system; or this one is not
-                known; or the area is beyond its ends or a pole, outside of the area that it is made for, or less than
-                a cell.
+                known; or the area is beyond its ends or a pole, outside of the area that it is made for, less than
+                a cell, or more than a million cells.
 
         Example:
             >>> Grid.read("0.5deg", (0, 50, 10, 60)).index(4.9, 52.3)
@@ -94,10 +96,11 @@ class Grid:
         return cls(_rounded(height / Fraction(narrow)), height, crs, size.strip())._within(area)
 
     def _within(self, area: Box) -> Grid:
-        """This grid, whose cells are not larger than an area both ways.
+        """This grid, whose cells are not larger than an area both ways, and of which at most `MOST` are in it.
 
         Raises:
-            InvalidParameter: they are, and a map of so few cells would be charged for nothing.
+            InvalidParameter: they are larger, and a map of so few cells would be charged for nothing; or they are more,
+                and it would take minutes.
         """
         if area[2] - area[0] < self.width and area[3] - area[1] < self.height:
             units = (
@@ -106,6 +109,15 @@ class Grid:
             fix = f"{units}take smaller cells, or a larger area."
             raise InvalidParameter(
                 f"The area is smaller than one cell of {self.words}.", fix[0].upper() + fix[1:]
+            )
+        many = math.prod(
+            math.ceil(decimal(to) / side) - math.floor(decimal(begin) / side)
+            for begin, to, side in ((area[0], area[2], self.width), (area[1], area[3], self.height))
+        )
+        if many > MOST:
+            raise InvalidParameter(
+                f"The area has {many:,} cells of {self.words}, and a map has {MOST:,} at most.",
+                "Take larger cells, or a smaller area.",
             )
         return self
 

@@ -142,10 +142,14 @@ def _drawable(spec: StreamSpec, methods: Sequence[tuple[str, bool]]) -> StreamSp
     )
 
 
-def _meant(name: str, columns: Mapping[str, object], known: Sequence[str], fix: str) -> str:
-    """The fix for a column: a name that was meant, perhaps, where the policy has none like it."""
-    found = "" if name in columns else instead(name, known)
-    return found if found.startswith("Did you mean") else fix
+def _unfit(
+    name: str, columns: Mapping[str, object], known: Sequence[str], lack: str, line: str
+) -> tuple[str, str]:
+    """Cause and fix for a column that the policy has not, or without the line that a stream needs of it."""
+    if name in columns:
+        return f"The column {name} {lack}.", f"Write {line}."
+    listed = f"{instead(name, known)} Or declare" if known else "Declare"
+    return f"The policy declares no column {name} of this table.", f"{listed} it, with {line}."
 
 
 def _bounds(columns: Mapping[str, object], name: str) -> tuple[Fraction, Fraction] | None:
@@ -161,8 +165,7 @@ def _keys(columns: Mapping[str, object], table: str, group: str | None) -> tuple
     if not isinstance(found, tuple):
         known = [name for name, one in columns.items() if isinstance(getattr(one, "keys", None), tuple)]
         raise PolicyError(
-            "This column has no list of public keys.",
-            _meant(group, columns, known, 'Write keys = ["A", "B"].'),
+            *_unfit(group, columns, known, "has no list of public keys", 'keys = ["A", "B"]'),
             key=f"tables.{table}.columns.{group}",
         )
     return tuple(map(str, found))
@@ -176,8 +179,7 @@ def _measures(columns: Mapping[str, object], table: str, asked: StreamQuestion) 
             if bounds is None:
                 known = [name for name in columns if _bounds(columns, name) is not None]
                 raise PolicyError(
-                    "This column has no bounds that are numbers.",
-                    _meant(column, columns, known, "Write bounds = [0, 100]."),
+                    *_unfit(column, columns, known, "has no bounds that are numbers", "bounds = [0, 100]"),
                     key=f"tables.{table}.columns.{column}",
                 )
             out.append(Measure(f"{'mean' if mean else 'sum'}_{column}", column, bounds[0], bounds[1], mean))

@@ -131,6 +131,26 @@ def test_a_ledger_that_lost_its_head_is_adopted_with_what_was_spent(folder: Path
     assert run("budget", "adopt", "--lost", "much").exit_code != 0
 
 
+def test_it_says_since_when_it_counts(folder: Path, run: Run) -> None:
+    assert "nothing was charged yet; the ledger is " in run("budget").stderr
+    assert json.loads(run("budget", "--json").stdout)["since"] is None
+    _ask(run)
+    first = json.loads(run("budget", "--json").stdout)
+    assert first["since"] == first["charges"][0]["time"]
+    assert f"since the first charge, {first['since'][:10]}" in run("budget", "-n", "1").stderr
+
+
+def test_a_ledger_that_is_gone_is_begun_again_from_its_head(folder: Path, run: Run) -> None:
+    _ask(run)
+    left = run("budget").stdout.splitlines()[0]
+    (folder / "policy.ledger.db").unlink()
+    refused = run("budget")
+    assert refused.exit_code == 1
+    assert "`discreet budget adopt`" in refused.stderr
+    assert run("budget", "adopt").exit_code == 0
+    assert run("budget").stdout.splitlines()[0] == left
+
+
 def test_the_newest_charges_are_shown_in_words(folder: Path, run: Run) -> None:
     with dp.protect(policy="policy.toml") as session:
         for at in range(23):

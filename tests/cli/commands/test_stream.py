@@ -85,7 +85,7 @@ def test_a_whole_number_has_the_interval_of_its_estimate(value: float, error: fl
     [
         (("--mean", "agee"), "Did you mean age?"), (("--sum", "Age"), "Did you mean age?"),
         (("--by", "countie"), "Did you mean county?"), (("--table", "visit"), "Did you mean visits?"),
-        (("--mean", "nothing_like_it"), "Write bounds"),
+        (("--mean", "nothing_like_it"), "Choose from age"),
     ],
 )  # fmt: skip
 def test_a_name_that_was_meant_is_proposed(more: tuple[str, ...], said: str, folder: Path, run: Run) -> None:

@@ -81,3 +81,22 @@ def test_a_command_speaks_so(folder: Path, run: Run) -> None:
     assert "--max-degree is missing" in hidden.stderr
     assert "fix: Write --max-degree 20" in hidden.stderr
     assert "max_degree" not in hidden.stderr
+
+
+DROWNED = "SELECT county, COUNT(*) AS max_rows FROM visits GROUP BY county"
+
+
+@pytest.mark.parametrize("command", [("preview",), ("query", "--preview")])
+def test_the_advice_of_a_preview_names_options_and_a_column_stays(
+    command: tuple[str, ...], folder: Path, run: Run
+) -> None:
+    said = run(*command, DROWNED, "--epsilon", "0.001").stdout
+    assert "fewer rows of a unit (--max-rows)" in said
+    assert "  max_rows  ± " in said
+
+
+def test_the_warnings_of_an_answer_name_options(folder: Path, run: Run) -> None:
+    joined = "SELECT COUNT(*) AS n FROM visits AS v JOIN visits AS w "
+    joined += "ON v.patient_id = w.patient_id AND v.age <= w.age"
+    said = run("query", joined, "--epsilon", "0.1").stderr
+    assert "ask with --max-rows 9, or" in said

@@ -263,3 +263,22 @@ def test_days_and_moments_that_nobody_listed_are_groups(session: Any, stored: st
     )
     row = found.to_arrow().to_pylist()[0]
     assert (str(row["x"])[:10], str(row["y"])[:10], row["n"]) == ("2020-02-29", "2020-03-01", 300)
+
+
+def test_a_view_whose_outer_join_has_no_null_is_refused_for_what_it_is(session: Any) -> None:
+    """Of its columns those of the table on the left can be read."""
+    for name in ("one", "two"):
+        session.query(f"CREATE TABLE {name} (who Int64, sex String) ENGINE = MergeTree ORDER BY who")
+        session.query(f"INSERT INTO {name} VALUES (1, 'a')")
+    joined = "SELECT one.who AS who, two.sex AS sex FROM one LEFT JOIN two ON one.who = two.who"
+    session.query(f"CREATE VIEW bare AS {joined}")
+    session.query(f"CREATE VIEW whole AS {joined} SETTINGS join_use_nulls = 1")
+    asked: dict[str, Any] = {"privacy_unit": "who", "max_rows": 1, "budget": 300, "ledger": ":memory:"}
+    with dp.protect(session, table="bare", **asked) as opened:
+        with pytest.raises(SourceError, match="outer join") as refused:
+            opened.sql("SELECT COUNT(sex) AS n FROM bare", epsilon=1)
+        assert "join_use_nulls = 1" in refused.value.fix
+        assert opened.budget.spent == 0
+    with dp.protect(session, table="whole", **asked) as opened:
+        assert opened.sql("SELECT COUNT(sex) AS n FROM whole", epsilon=100).to_dict()["n"] == [1]
+    assert ClickHouseEngine.open_all([(None, session)]).unreadable("whole") is None

@@ -90,10 +90,39 @@ def test_a_head_without_its_ledger_is_no_new_budget(path: Path, state: str) -> N
     path.unlink()
     if state == "emptied":
         path.touch()
-    with pytest.raises(LedgerError, match="gone or empty, but its head names entry 3"):
+    with pytest.raises(LedgerError, match="gone or empty, but its head names entry 3") as caught:
         open_ledger(path)
-    with pytest.raises(LedgerError, match="There is no ledger"):
-        adopt(path, lost=Loss(0))
+    assert "adopt" in caught.value.fix
+    adopt(path)
+    assert spent(path) == (Loss("0.8"), Loss("0.5"))
+    with open_ledger(path) as ledger:
+        assert ledger.verify() == 1
+        charges_on(ledger)
+
+
+def test_the_lost_ledger_put_back_after_all_is_another_branch(path: Path) -> None:
+    copy = path.read_bytes()
+    path.unlink()
+    adopt(path)
+    path.write_bytes(copy)
+    with pytest.raises(LedgerCorrupt):
+        open_ledger(path)
+    adopt(path)
+    assert spent(path)[0] == Loss("1.6")
+
+
+@pytest.mark.parametrize("left", ["nothing", "an empty head", "a torn head"])
+def test_nothing_is_adopted_where_nothing_tells_the_loss(path: Path, left: str) -> None:
+    path.unlink()
+    head = Path(head_of(str(path)))
+    if left == "nothing":
+        head.unlink()
+    else:
+        head.write_bytes(b"" if left == "an empty head" else head.read_bytes()[:SLOT])
+    with pytest.raises(LedgerError):
+        adopt(path)
+    with pytest.raises(LedgerError):
+        open_ledger(path)
 
 
 def test_nothing_lost_is_nothing_charged(path: Path) -> None:

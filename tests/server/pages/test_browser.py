@@ -156,6 +156,14 @@ def test_the_editor_completes_by_the_keyboard_and_shows_the_place_of_a_fault(
     assert page.evaluate("document.activeElement.id") == "query"
     assert page.evaluate("document.activeElement.selectionStart") == len("SELECT ")
     seat.look("fault")
+    page.fill("#query", "")
+    page.focus("#query")
+    page.keyboard.type("SELECT coun")
+    page.wait_for_selector("#completions li")
+    page.keyboard.press("Tab")
+    assert page.input_value("#query") == "SELECT county"
+    page.keyboard.press("Tab")  # no trap: the list is closed
+    assert page.evaluate("document.activeElement.id") != "query"
 
 
 def test_a_click_on_a_button_beside_open_completions_presses_it(page: Page, running: Running) -> None:

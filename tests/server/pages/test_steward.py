@@ -60,9 +60,38 @@ def test_the_policy_with_its_checks(running: Running) -> None:
     assert Visit(running, "stella").get("/steward/policy/missing").status == 404
 
 
+def test_a_fault_keeps_the_fields(running: Running) -> None:
+    steward = Visit(running, "stella")
+    sent = {"name": "ana", "dataset": "hospital", "epsilon": "0.25", "most": "0.75", "until": "2030-01-31"}
+    page = steward.send("/steward/people/budget", **sent).data.decode()
+    assert "One question may not cost epsilon 0.75 where all may cost 0.25." in page
+    assert "<option selected>ana</option>" in page
+    for name in ("epsilon", "most", "until"):
+        assert re.search(rf'name="{name}" value="{sent[name]}"', page), name
+    page = steward.send("/steward/people/add", name="a<b", role="steward").data.decode()
+    assert 'value="a&lt;b"' in page
+    assert "<option selected>steward</option>" in page
+    assert 'value="0.25"' not in page  # of the form that was at fault alone
+    assert (
+        'name="days" value="x"' in steward.send("/steward/people/token", name="ana", days="x").data.decode()
+    )
+
+
+def test_a_budget_beyond_that_of_the_data_set_is_said(running: Running) -> None:
+    steward = Visit(running, "stella")
+    assert "which holds" not in steward.get("/steward/people").data.decode()
+    steward.send("/steward/people/add", name="nora", role="analyst")
+    assert (
+        steward.send("/steward/people/budget", name="nora", dataset="hospital", epsilon="1e9").status == 303
+    )
+    assert "the data set has 50 for all, which holds" in steward.get("/steward/people").data.decode()
+    assert steward.send("/steward/people/withdraw", name="nora", dataset="hospital").status == 303
+
+
 @pytest.mark.parametrize(
     ("action", "fields"),
     [
+        ("budget", {"name": "ana", "dataset": "hospital", "epsilon": "1", "most": "2"}),
         ("add", {"name": "Ana"}),
         ("add", {"name": "ana"}),
         ("budget", {"name": "ana", "dataset": "missing", "epsilon": "1"}),

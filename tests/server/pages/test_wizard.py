@@ -49,6 +49,7 @@ def test_from_the_file_to_the_first_answer(running: Running, tmp_path: Path) -> 
     assert not (tmp_path / "visits.toml").exists()
     for field, value, said in (
         ("epsilon", "-1", "It must be above zero"),
+        ("epsilon", "1e9", "protects nobody"),
         ("max_rows", "0", "at least 1"),
         ("values1", "120, 0", "Give lo &lt; hi"),
     ):

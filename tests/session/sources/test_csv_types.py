@@ -14,6 +14,7 @@ from tests.depth import few
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import PolicyError, QueryRefused
+from discreet.policy import Policy
 
 ROWS = "id,age,sex,county,born,city\n" + "".join(
     f"{at},{at % 90},{at % 2},{'AB'[at % 2]},19{10 + at % 90}-01-0{1 + at % 9},X\n" for at in range(200)
@@ -229,3 +230,37 @@ def test_a_slip_in_a_policy_is_told_with_what_to_write(
 ) -> None:
     with pytest.raises(PolicyError, match=fix):
         opened(tmp_path, policy=POLICY.replace(wrong, right))
+
+
+def test_two_ways_out_have_an_or_between_them(people: dp.Session) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        people.preview("SELECT COUNT(*) AS n FROM people WHERE sex = 1", epsilon=1)
+    assert "or types=). Or write it in quotes" in refused.value.fix
+
+
+def refusal(folder: Path, rows: str) -> str:
+    with pytest.raises(PolicyError) as refused:
+        opened(folder, rows)
+    return str(refused.value)
+
+
+def test_the_first_row_of_a_file_without_a_header_is_in_no_error(tmp_path: Path) -> None:
+    """A file that replaced another one after the policy was made; nor are names near to those of the policy."""
+    for number, row in enumerate(("Kowalski,4711,Aged,Countya", "idd,4711,Kent,1950-03-01,agee")):
+        (tmp_path / str(number)).mkdir()
+        said = refusal(tmp_path / str(number), f"{row}\nDupont,47,m,Kent,1950-01-01,X\n")
+        assert "The table people has no column age." in said
+        assert "as it may be a row of the data" in said
+        assert not any(word in said for word in row.split(","))
+
+
+def test_a_header_that_the_policy_names_is_shown(tmp_path: Path) -> None:
+    said = refusal(tmp_path, "id,aged,county,born\n1,2,A,1950-01-01\n")
+    assert "Did you mean aged?" in said
+
+
+def test_a_shown_first_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The planted fault: nothing says that names of columns come from the text of a file."""
+    whole = Policy.check
+    monkeypatch.setattr(Policy, "check", lambda policy, schemas, _: whole(policy, schemas))
+    assert "Kowalski" in refusal(tmp_path, "Kowalski,31\nDupont,47\n")

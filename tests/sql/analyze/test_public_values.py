@@ -9,6 +9,8 @@ from benchmarks.corpus.judge import difference
 from tests.depth import few
 from tests.sql.fuzz import bench
 
+from discreet.errors import QueryRefused
+
 LISTS = [
     "SELECT city FROM towns WHERE size > 9",
     "SELECT nullif(city, 'B') FROM towns",
@@ -27,3 +29,32 @@ CONDITIONS = ["{} IN {}", "{} NOT IN {}", "({} IN {}) IS NULL", "NOT ({} NOT IN 
 def test_a_list_is_read_as_duckdb_reads_it(listed: str, condition: str) -> None:
     sql = f"SELECT COUNT(*) AS n FROM t WHERE {condition.format('city', f'({listed})')}"
     assert difference(bench.answered(sql).values, bench.plain(sql), []) == ""
+
+
+WITHIN = "WITH a AS (SELECT city FROM towns WHERE size > 9) SELECT city FROM a"
+
+
+@pytest.mark.parametrize("condition", [
+    "city IN (VALUES ('A'), ('B'))", "city = ANY (VALUES ('A'), (NULL))", "city <> ALL (VALUES ('A'), (NULL))",
+    f"city IN ({WITHIN})", f"NOT city = ANY ({WITHIN})", f"EXISTS ({WITHIN})",
+])  # fmt: skip
+def test_a_list_of_values_or_behind_with_is_one(condition: str) -> None:
+    sql = f"SELECT COUNT(*) AS n FROM t WHERE {condition}"
+    assert difference(bench.answered(sql).values, bench.plain(sql), []) == ""
+
+
+@pytest.mark.parametrize(("condition", "cause", "fix"), [
+    ("x > ANY (SELECT size FROM towns)", "= ANY and <> ALL alone", "SELECT MIN(k)"),
+    ("x > ANY (VALUES (1), (2))", "= ANY and <> ALL alone", "SELECT MIN(k)"),
+    ("x < ALL (VALUES (1), (2))", "= ANY and <> ALL alone", "and MAX for ALL"),
+    (f"city > ANY ({WITHIN})", "= ANY and <> ALL alone", "SELECT MIN(k)"),
+    ("x IN (WITH a AS (SELECT x FROM t) SELECT x FROM a)", "WITH is not supported in a condition", "before the first"),
+    (f"EXISTS ({WITHIN} WHERE a.city = t.city)", "reads a column of the rows around it", "or join the table"),
+])  # fmt: skip
+def test_another_comparison_with_a_list_is_refused_for_what_it_is(
+    condition: str, cause: str, fix: str
+) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        bench.answered(f"SELECT COUNT(*) AS n FROM t WHERE {condition}")
+    assert cause in refused.value.cause
+    assert fix in refused.value.fix

@@ -323,6 +323,27 @@ def test_a_preview_fails_in_words_only(text: str) -> None:
         session.preview(text, epsilon=1)
 
 
+@pytest.mark.parametrize("sql", [
+    "SELECT , COUNT(*) FROM visits", "SELECT COUNT(*),, SUM(age) FROM visits",
+    "SELECT DISTINCT\n, COUNT(*) FROM visits",
+    "SELECT county, COUNT(*) FROM visits GROUP BY , county", "SELECT COALESCE(, COUNT(*)) FROM visits",
+    "SELECT county, COUNT(*) FROM visits GROUP BY county ORDER BY /* first */ , county",
+    "SELECT COUNT(*) FROM visits WHERE county IN (-- none\n, 'A')", "SELECT [1,,2], COUNT(*) FROM visits",
+])  # fmt: skip
+def test_nothing_before_a_comma_is_refused_as_duckdb_does(session: dp.Session, sql: str) -> None:
+    with pytest.raises(QueryRefused, match="Nothing stands before this comma") as refused:
+        session.preview(sql, epsilon=1)
+    assert refused.value.place == ","
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT COUNT(*), FROM visits", "SELECT COUNT(*) FROM visits WHERE county IN ('(,', ',,', 'select ,',)",
+    "SELECT COUNT(*) /* (, */ FROM visits -- ,,",
+])  # fmt: skip
+def test_a_comma_at_the_end_of_a_list_and_in_a_text_stays(session: dp.Session, sql: str) -> None:
+    session.preview(sql, epsilon=1)
+
+
 def test_an_open_door_is_found(session: dp.Session, monkeypatch: pytest.MonkeyPatch) -> None:
     """What the check of function names is there for."""
     monkeypatch.setattr(parsing, "_refuse_functions", lambda *_: None)

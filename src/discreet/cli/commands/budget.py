@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from discreet import escaping
 from discreet.cli import options as opt
 from discreet.cli import place
 from discreet.cli.option_groups import grouped
@@ -82,11 +84,16 @@ def show(
     budget = BudgetState(granted.epsilon, spent.epsilon, granted.delta, spent.delta,
                          {} if guarantee is None else guarantee.shares)  # fmt: skip
     if as_json:
-        document = {"ledger": named(where), **state(budget), "problem": known.problem, "count": known.count,
-                    "charges": [one.document() for one in charges]}  # fmt: skip
+        since = None if known.since is None else known.since.isoformat()
+        document = {"ledger": named(where), **state(budget), "problem": known.problem, "since": since,
+                    "count": known.count, "charges": [one.document() for one in charges]}  # fmt: skip
         typer.echo(dump(document))
         return
     typer.echo(repr(budget))
+    since = "nothing was charged yet"
+    if known.since is not None:
+        since = f"since the first charge, {known.since:%Y-%m-%d %H:%M:%S} (UTC)"
+    say(f"{since}; the ledger is {escaping.name(named(where))}")
     if charges and charges[-1].rule != "pure":
         last = charges[-1]
         typer.echo(
@@ -302,6 +309,7 @@ class _Known:
     charges: list[_Charge]
     count: int
     problem: str = ""
+    since: dt.datetime | None = None
 
 
 def _read(
@@ -330,7 +338,8 @@ def _read(
                 problem = f"{error.cause} {error.fix}"
         if count is None:
             newest = _newest(ledger, account, last.count)
-        return _Known(limit, spent, [] if count == 0 else newest, last.count, problem)
+        begun = ledger.since(0, 1)[0].time
+        return _Known(limit, spent, [] if count == 0 else newest, last.count, problem, begun)
 
 
 def _newest(ledger: Ledger, account: str, count: int) -> list[_Charge]:

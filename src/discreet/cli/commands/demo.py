@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -91,6 +93,7 @@ def command(
         )
         console.print("The steward writes a policy, once:\n")
         console.print("\n".join("  " + line for line in POLICY.splitlines()), style="cyan", markup=False)
+        stack.enter_context(_unsaid())
         session = stack.enter_context(protect(policy=folder / "policy.toml"))
         truth = stack.enter_context(duckdb.connect())
         file = str(folder / "visits.parquet").replace("'", "''")
@@ -102,6 +105,21 @@ def command(
         console.print(f'  discreet query -p {keep}/policy.toml "{GREEDY.sql}" --epsilon 0.1', markup=False)
     console.print("  discreet init FILE -o policy.toml")
     console.print('  discreet query "SELECT COUNT(*) AS n FROM …" --epsilon 0.1')
+
+
+@contextmanager
+def _unsaid() -> Iterator[None]:
+    """Say nothing of the new ledger: the data was invented a moment ago."""
+    log = logging.getLogger("discreet.ledger")
+    log.addFilter(_never)
+    try:
+        yield
+    finally:
+        log.removeFilter(_never)
+
+
+def _never(record: logging.LogRecord) -> bool:
+    return False
 
 
 def _ask_all(console: Console, session: Session, truth: duckdb.DuckDBPyConnection) -> None:

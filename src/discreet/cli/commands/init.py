@@ -134,7 +134,7 @@ _PREFACE = """\
 """
 _BUDGET = """\
 [budget]
-# epsilon = 1   # DECIDE: all that may ever be spent; smaller protects more
+# epsilon = 1   # DECIDE: all that may ever be spent; smaller protects more, above 10 little
 """
 
 

@@ -11,6 +11,7 @@ from discreet.cli.option_groups import grouped
 from discreet.cli.place import Answered, SourceOptions
 from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
+from discreet.cli.terminal.spelling import in_options
 from discreet.cli.workloads.asking import preview as workload
 
 
@@ -63,4 +64,4 @@ def command(
         left = {} if seen.left is None else {"left": exact(seen.left)}
         typer.echo(dump({**seen.to_dict(), "epsilon": exact(seen.epsilon), **left}))
     else:
-        typer.echo(repr(seen))
+        typer.echo(repr(in_options(seen)))

@@ -16,6 +16,7 @@ from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.terminal.signals import stoppable
 from discreet.cli.terminal.sink import Sink
+from discreet.cli.terminal.spelling import options_for
 from discreet.cli.workloads.asking import preview, workload
 from discreet.rational import show
 
@@ -181,12 +182,12 @@ def _tell(release: Release | Written, left: BudgetState, output: Path | None, mo
     if output is not None:
         say(f"wrote {output}")
     for note in release.notes[1:]:
-        say(f"not covered: {note}")
+        say(f"not covered: {options_for(note)}")
     if output is not None:
         for share in release.cut_off:
             say(f"cut off: {share}")
     for warning in release.warnings:
-        say(f"warning: {warning}")
+        say(f"warning: {options_for(warning)}")
     if mock:
         say("invented data: no number means anything, and nothing was charged")
         return
@@ -205,7 +206,7 @@ def _warn(session: Session, text: str, price: Mapping[str, Any], keywords: Mappi
     ):  # the question itself is refused; or, as EXPLAIN, it has no errors
         warnings = session.preview(text, **price, **keywords).warnings
     for warning in warnings:
-        say(f"warning: {name(warning)}")
+        say(f"warning: {name(options_for(warning))}")
 
 
 def _ask(

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from discreet.sql.inspect.preview import Preview
 
 NAMES: Final = (
-    "area", "budget", "confidence", "crs", "degree", "delta", "epsilon", "gamma", "in_engine", "ledger", "like",
-    "max_degree", "max_groups", "max_rows", "max_rows_per_group", "people", "rounds", "table", "teachers", "time",
-    "vertices", "where", "width", "within",
+    "area", "budget", "confidence", "crs", "degree", "delta", "epsilon", "gamma", "group_rows", "in_engine", "ledger",
+    "like", "max_degree", "max_groups", "max_rows", "max_rows_per_group", "people", "rounds", "table", "teachers",
+    "time", "vertices", "where", "width", "within",
 )  # fmt: skip
 """The parameters of Python that are options of a command under the same name."""
 
@@ -19,6 +23,16 @@ _GIVEN: Final = re.compile(
 _ALONE: Final = re.compile(
     rf"(?P<first>^(?:{_NAMES}))(?= (?:is|must|has|needs)\b)|(?<![\w.\-])(?P<name>{_NAMES})(?![\w=:-]|\.\w)"
 )
+
+
+def in_options(preview: Preview) -> Preview:
+    """A preview whose advice speaks of options; the names of its columns stay.
+
+    Args:
+        preview: of one question.
+    """
+    said = tuple(map(options_for, preview.warnings)), tuple(map(options_for, preview.together))
+    return replace(preview, warnings=said[0], together=said[1], known=options_for(preview.known))
 
 
 def options_for(text: str, alone: bool = True) -> str:

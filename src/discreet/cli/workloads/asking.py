@@ -16,6 +16,7 @@ from discreet.cli.progress import Progress
 from discreet.cli.remote import Remote
 from discreet.cli.terminal.signals import stoppable
 from discreet.cli.terminal.sink import Sink
+from discreet.cli.terminal.spelling import in_options
 
 if TYPE_CHECKING:
     from discreet.session.workloads import Answers
@@ -53,7 +54,7 @@ def preview(
         with Progress("looking at the question"), there or place.open() as session:
             (text,) = named.values()
             seen = session.preview(text, epsilon, **asked.keywords(place), **given)
-        typer.echo(dump(seen.to_dict()) if as_json else repr(seen))
+        typer.echo(dump(seen.to_dict()) if as_json else repr(in_options(seen)))
         return
     assert epsilon is not None
     keywords = keywords_of(asked, place)

@@ -167,6 +167,22 @@ class ClickHouseEngine:
         with self._lock:
             return not self._closed and _quietly(self._line, text) is not None
 
+    def unreadable(self, table: str) -> tuple[str, str] | None:
+        """The cause and the fix where a table cannot be read for a reason that is known; no row is read."""
+        text = f"EXPLAIN PIPELINE {self._text(f'SELECT * FROM {quote(table)}', NO_TABLES)}{CLAUSE}"
+        view = False
+        with self._lock:
+            try:
+                self._line.ask(text)
+            except Exception as error:
+                view = "join_use_nulls" in str(error)
+        if not view:
+            return None
+        return (
+            f"The view {table} gives NULL for rows without a partner in its outer join, in columns that have none.",
+            "Make it again with SETTINGS join_use_nulls = 1 at its end, and open it again; nothing was charged.",
+        )
+
     def interrupt(self) -> None:
         """Cancel the query that another thread is running, on a server; it then raises `EngineError`."""
         self._line.interrupt()

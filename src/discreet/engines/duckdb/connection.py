@@ -7,13 +7,17 @@ extension and have their configuration locked.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from discreet.imports import loading
 
 if TYPE_CHECKING:
     import duckdb
+
+INTERRUPTED = "Query interrupted"
+"""The words of DuckDB's client for Ctrl-C."""
 
 # With these no arithmetic raises: x / 0 is infinite or NaN, x // 0 and x % 0 are NULL, ln(-1) is NaN.
 TOTAL = {
@@ -104,6 +108,22 @@ def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = (), folde
         connection.execute(f"SET allowed_paths = [{', '.join(map(literal, paths))}]")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
+
+
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """Call DuckDB so that Ctrl-C is a KeyboardInterrupt, which its client tells as a RuntimeError of its own.
+
+    Raises:
+        KeyboardInterrupt: whoever waits pressed Ctrl-C.
+    """
+    try:
+        yield
+        return
+    except RuntimeError as error:
+        if str(error) != INTERRUPTED:
+            raise
+    raise KeyboardInterrupt
 
 
 def rows_at_once(connection: duckdb.DuckDBPyConnection) -> int:

@@ -58,6 +58,7 @@ class PostgresStore:
     """
 
     durable = True
+    made = False
 
     def __init__(
         self, address: Address, timeout: float, may_read: bool = False, known: Known | None = None
@@ -337,11 +338,12 @@ class PostgresStore:
     def _begin_head(self, connection: psycopg.Connection[Any]) -> None:
         """Note the head of an empty ledger; of one with entries it is lost."""
         connection.execute(f"COMMIT; {begin_writing(self._address, self._timeout)}")
-        connection.execute(
+        begun = connection.execute(
             "INSERT INTO discreet_head (one, number, book) SELECT true, 0, %s "
             "WHERE NOT EXISTS (SELECT 1 FROM discreet_entry) ON CONFLICT DO NOTHING",
             (told(self._known.identity, Book(genesis(self._known.identity), {})),),
         )
+        self.made = begun.rowcount == 1
         connection.execute(f"COMMIT; {begin_reading(self._address)}")
 
     def _noted(self, connection: psycopg.Connection[Any], statements: str, known: Book | None) -> Book:

@@ -1,7 +1,8 @@
 """Take over a ledger whose head is missing, older or newer: knowingly, and never with more budget than before.
 
 A backup that was put back knows less than the head beside it: the head's totals are then charged, in an entry of its
-own. Where the head is lost, only people can tell the loss spent since, so they must.
+own. Where the head is lost, only people can tell the loss spent since, so they must. A head whose ledger is gone holds
+all totals: a new ledger begins with them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from discreet.ledger.faults import busy
 from discreet.ledger.postgres.address import is_address
 from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
-from discreet.ledger.sqlite.making import connected, format_of
+from discreet.ledger.sqlite.making import connected, fill, format_of
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.store import NOTHING, Needs, Result, Rows
 from discreet.records import dataclass
@@ -53,14 +54,15 @@ def adopt(
     """Make a ledger and its head agree again, and charge the loss that the ledger does not know.
 
     Args:
-        path: of the ledger, whose entries must be sound.
+        path: of the ledger, whose entries must be sound; it may be gone where its head is there.
         lost: the loss that may have been spent and that neither file knows; needed where the head is missing or half
             unreadable. It is charged to every account.
         accounts: which accounts to charge with it, beside those that the ledger knows.
         timeout: seconds to wait for other writers.
 
     Raises:
-        LedgerError: there is no such ledger; the head is another ledger's; or `lost` is needed and not given.
+        LedgerError: there is neither a ledger nor a head; the head is another ledger's; or `lost` is needed and not
+            given.
         LedgerCorrupt: an entry of the ledger does not fit; only a backup helps then.
 
     Privacy: no total ever falls. Where the head names more entries than the ledger has, every account gets the larger
@@ -83,9 +85,7 @@ def adopt(
 
 def _adopted(where: str, lost: Loss | None, accounts: set[str], timeout: float) -> Adopted:
     if not os.path.isfile(where) or not os.path.getsize(where):
-        raise LedgerError(
-            f"There is no ledger {where}, or nothing is in it.", "Put the newest copy back first."
-        )
+        _begin_again(where, timeout)
     with contextlib.ExitStack() as stack:
         connection = connected(where, timeout)
         stack.callback(connection.close)
@@ -127,6 +127,30 @@ def _adopted(where: str, lost: Loss | None, accounts: set[str], timeout: float) 
         reached = rows.book()
         head.write(identity, reached, both=True)
         return Adopted(reached.head, {line.account: line.loss for line in lines})
+
+
+def _begin_again(where: str, timeout: float) -> None:
+    """Make an empty ledger of the identity that the head of a lost one names."""
+    if not os.path.isfile(head_of(where)):
+        raise LedgerError(
+            f"There is neither a ledger {where} nor its head.", "Put the newest copy of both back first."
+        )
+    with contextlib.ExitStack() as stack:
+        head = HeadFile(head_of(where))
+        stack.callback(head.close)
+        if not head.lock(timeout):
+            raise busy(where)
+        noted = None if head.empty() else head.read()
+        if noted is None:
+            raise LedgerError(
+                f"There is no ledger {where}, and its head is empty.", "Put the newest copy of both back."
+            )
+        with contextlib.suppress(FileExistsError):
+            os.close(os.open(where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        connection = connected(where, timeout)
+        stack.callback(connection.close)
+        if format_of(connection, where) is None:
+            fill(connection, noted.identity, where)
 
 
 def _noted(head: HeadFile, identity: str) -> Noted | None:
@@ -181,7 +205,7 @@ def _posting(rows: SqlRows, book: Book, account: str, tally: Tally) -> Posting:
 class _Once:
     """One transaction as a store, for a walk along the chain."""
 
-    durable, where, turns = True, "", None
+    durable, made, where, turns = True, False, "", None
 
     def __init__(self, rows: SqlRows) -> None:
         self._rows = rows

@@ -54,6 +54,12 @@ def head_of(path: str) -> str:
     return f"{os.path.realpath(path)}-head"
 
 
+def beside(path: str) -> tuple[str, str]:
+    """The places of the files that a ledger has beside itself and its head, from its first charge at the latest."""
+    where = os.path.realpath(path)
+    return f"{where}-journal", f"{where}-turns"
+
+
 class HeadFile:
     """The head file of one ledger, open; `make` creates it where it is missing."""
 

@@ -12,24 +12,25 @@ from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import FORMAT, Head, genesis
 from discreet.ledger.faults import busy
-from discreet.ledger.sqlite.head import HeadFile, head_of, missing, sync_folder
+from discreet.ledger.sqlite.head import HeadFile, beside, head_of, missing, sync_folder
 from discreet.ledger.sqlite.schema import MAKE
 
 
-def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, str]:
+def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, str, bool]:
     """Open a ledger's database and its head, which is locked, or make both.
 
     Returns:
-        The connection, the head file and the ledger's identity.
+        The connection, the head file, the ledger's identity, and whether it was made.
 
     Raises:
-        LedgerError: one of the two is missing, or they do not belong together.
+        LedgerError: one of the two is missing, or they do not belong together; or both are, and others of their files
+            are there.
         OSError: a file cannot be opened.
         sqlite3.Error: likewise.
     """
     if os.path.isdir(where):
         raise IsADirectoryError(errno.EISDIR, "a folder")
-    place, connection, head = head_of(where), None, None
+    place, connection, head, made = head_of(where), None, None, False
     try:
         if _size(where):
             connection = connected(where, timeout)
@@ -45,13 +46,15 @@ def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, st
             if format_of(connection, where):
                 connection.execute("DELETE FROM discreet_salt WHERE FALSE")
             connection.execute("COMMIT")
+        else:
+            _see_new(where, place)
         head = HeadFile(place, make=connection is None)
         if not head.lock(timeout):
             raise busy(where)
         if connection is None:
-            connection = _made(where, timeout, head)
+            connection, made = _made(where, timeout, head)
         elif format_of(connection, where) is None:
-            _fill(connection, head, where)
+            made = _fill(connection, head, where)
         identity = str(connection.execute("SELECT identity FROM discreet_ledger").fetchone()[0])
     except BaseException:
         if head is not None:
@@ -59,7 +62,7 @@ def opened(where: str, timeout: float) -> tuple[sqlite3.Connection, HeadFile, st
         if connection is not None:
             connection.close()
         raise
-    return connection, head, identity
+    return connection, head, identity, made
 
 
 def connected(where: str, timeout: float) -> sqlite3.Connection:
@@ -81,7 +84,19 @@ def connected(where: str, timeout: float) -> sqlite3.Connection:
     return connection
 
 
-def _made(where: str, timeout: float, head: HeadFile) -> sqlite3.Connection:
+def _see_new(where: str, place: str) -> None:
+    """See that no ledger was here whose two files were removed. It had a head before it had any other file."""
+    rest = [one for one in beside(where) if os.path.exists(one)]
+    if rest and not _size(place) and not _size(where):
+        raise LedgerError(
+            f"The ledger at {where} is gone with its head. There was one: {' and '.join(rest)} stayed behind.",
+            "Put the newest copy of both back. To begin a new ledger, in which nothing is spent, remove that, too.",
+        )
+
+
+def _made(where: str, timeout: float, head: HeadFile) -> tuple[sqlite3.Connection, bool]:
+    """A connection to a file that was empty, and whether the tables were made by this process."""
+    made = False
     if not _size(where) and head.empty():
         identity = secrets.token_hex(16)
         head.write(identity, Book(genesis(identity), {}), both=True)
@@ -92,26 +107,30 @@ def _made(where: str, timeout: float, head: HeadFile) -> sqlite3.Connection:
     connection = connected(where, timeout)
     try:
         if format_of(connection, where) is None:
-            _fill(connection, head, where)
+            made = _fill(connection, head, where)
         elif head.empty():
             raise missing(head.path)
     except BaseException:
         connection.close()
         raise
-    return connection
+    return connection, made
 
 
-def _fill(connection: sqlite3.Connection, head: HeadFile, where: str) -> None:
+def _fill(connection: sqlite3.Connection, head: HeadFile, where: str) -> bool:
     """Make the tables, unless the head says that there were some."""
     noted = head.read()
     if noted.book.head.number:
         raise _gone(where, noted.book.head)
+    fill(connection, noted.identity, where)
+    return True
+
+
+def fill(connection: sqlite3.Connection, identity: str, where: str) -> None:
+    """Make the tables of a ledger in an empty file. The caller holds the lock of its head."""
     connection.execute("BEGIN IMMEDIATE")
     for statement in MAKE:
         connection.execute(statement)
-    connection.execute(
-        "INSERT INTO discreet_ledger (format, identity) VALUES (?, ?)", (FORMAT, noted.identity)
-    )
+    connection.execute("INSERT INTO discreet_ledger (format, identity) VALUES (?, ?)", (FORMAT, identity))
     connection.execute("COMMIT")
     sync_folder(os.path.realpath(where))
 
@@ -134,7 +153,8 @@ def format_of(connection: sqlite3.Connection, where: str) -> int | None:
 def _gone(where: str, head: Head) -> LedgerError:
     return LedgerError(
         f"The ledger at {where} is gone or empty, but its head names entry {head.number}.",
-        "Put the newest copy of the ledger back beside its head.",
+        "Put the newest copy of the ledger back beside its head. Where there is no copy, `discreet budget adopt` "
+        "begins a new ledger with all that its head says was spent.",
     )
 
 

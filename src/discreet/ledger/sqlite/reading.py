@@ -22,6 +22,7 @@ class ReadingStore:
     """Reads one file in transactions of their own; a charge is refused before anything is touched."""
 
     durable = True
+    made = False
 
     def __init__(self, path: str, timeout: float) -> None:
         self.where = os.path.abspath(path)

@@ -51,6 +51,7 @@ class SqliteStore:
     """One connection to one file. Threads that come at the same time share a transaction and its commit."""
 
     durable = True
+    made = False
 
     def __init__(self, path: str, timeout: float) -> None:
         self.where = os.path.abspath(path)
@@ -255,7 +256,8 @@ class SqliteStore:
             raise LedgerError("The ledger is closed.", "Open it again.")
         if self._connection is None:
             self._process = os.getpid()
-            self._connection, self._head, self._identity = opened(self.where, self._timeout)
+            self._connection, self._head, self._identity, made = opened(self.where, self._timeout)
+            self.made = self.made or made
             self._check()
         elif self._process != os.getpid():
             # Only a fork behind Python's back comes here; SQLite must not be used across one.

@@ -15,6 +15,10 @@ from discreet.errors import InvalidParameter
 from discreet.policy import Policy
 from discreet.rational import decimal
 from discreet.records import dataclass
+from discreet.server.pages.checks import MUCH
+
+MOST = 100
+"""The largest budget that a form makes; whoever wants more knows how to write it down."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def policy_of(draft: PolicyDraft, fields: Mapping[str, str]) -> Policy:
     """The policy that a form says.
 
     Raises:
-        InvalidParameter: a field cannot be read.
+        InvalidParameter: a field cannot be read, or the budget protects nobody.
         PolicyError: the policy does not hold together.
 
     Example:
@@ -104,6 +108,11 @@ def policy_of(draft: PolicyDraft, fields: Mapping[str, str]) -> Policy:
             )
     rows = None if unit == "row" else _rows(fields.get("max_rows", ""))
     epsilon = decimal(fields.get("epsilon", "").strip(), "The budget")
+    if epsilon > MOST:
+        raise InvalidParameter(
+            f"A budget above {MOST} protects nobody: from about {MUCH} on, it promises little to one person.",
+            "Write 1, or 3; a larger number than this page takes can be written into the policy file.",
+        )
     return Policy.for_table(
         draft.table, privacy_unit=unit, budget=epsilon, max_rows=rows, bounds=bounds, keys=keys, types=types,
         source=draft.url,

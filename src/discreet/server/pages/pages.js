@@ -31,7 +31,7 @@ if (editor && fault) {
   editor.setSelectionRange(at, at);
 }
 
-// Completion: arrows choose, Enter or Tab takes, Escape closes, Ctrl+Space opens.
+// Completion: arrows choose, Enter takes the chosen one, Tab that or the first one, Escape closes, Ctrl+Space opens.
 if (editor) {
   const words = JSON.parse(editor.dataset.words);
   const list = made("ul", { id: "completions", className: "completions", hidden: true, role: "listbox", ariaLabel: "Completions" });
@@ -81,7 +81,8 @@ if (editor) {
     if (event.key === "ArrowDown") choose(chosen + 1);
     else if (event.key === "ArrowUp") choose(chosen < 0 ? -1 : chosen - 1);
     else if (event.key === "Escape") close();
-    else if ((event.key === "Enter" || event.key === "Tab") && chosen >= 0) take(list.children[chosen].dataset.word);
+    else if (event.key === "Tab" && !event.shiftKey) take(list.children[Math.max(chosen, 0)].dataset.word);
+    else if (event.key === "Enter" && chosen >= 0) take(list.children[chosen].dataset.word);
     else return;
     event.preventDefault();
   });

@@ -10,6 +10,7 @@ from fastapi import APIRouter, Depends, Request
 from starlette.responses import Response
 
 from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt
+from discreet.release.exactly import exact
 from discreet.server.dataset import DataSet
 from discreet.server.pages.checks import checks
 from discreet.server.pages.site import Visitor, form_of, moved, page, service_of, visits
@@ -93,12 +94,25 @@ async def verify(request: Request, name: str, visitor: Auditor) -> Response:
     return page(request, "verified.html", visitor, log=f"ledger of {name}", count=count, head=head)
 
 
+FIELDS = {
+    "add": ("name", "role"), "budget": ("name", "dataset", "epsilon", "most", "until"), "token": ("name", "days"),
+    "link": ("account", "name"),
+}  # fmt: skip
+"""The fields of the forms about people, which a fault leaves filled in."""
+
+
 async def _people(request: Request, visitor: Visitor, code: int = 200, **more: Any) -> Response:
     service = service_of(request)
-    given = {"error": None, "token": "", "owner": "", **more}
+    sent = more.pop("sent", {})
+    kept = {form: {one: sent.get(form, {}).get(one, "") for one in names} for form, names in FIELDS.items()}
+    given = {"error": None, "token": "", "owner": "", "kept": kept, **more}
     tokens = [{**one, "expires": _day(one["expires"])} for one in service.people.tokens()]
     stewards, analysts = service.people.names("steward"), service.people.names("analyst")
     spent = await service.look(visitor.caller, service.spent)
+    wholes = {name: one.session.policy.budget.epsilon for name, one in service.datasets.items()}
+    for part in (one for parts in spent.values() for one in parts):
+        whole = wholes[part["dataset"]]
+        part["beyond"] = exact(whole) if Fraction(part["epsilon"]) > whole else ""
     return page(
         request, "people.html", visitor, code, stewards=stewards, analysts=analysts, spent=spent, tokens=tokens,
         days=DAYS, identities=service.identities.all() if service.provider else [], **given,
@@ -138,7 +152,7 @@ async def change(request: Request, action: str, visitor: Manager) -> Response:
         else:
             raise InvalidParameter("There is no action of this name.", "Use the buttons of the page.")
     except DiscreetError as error:
-        return await _people(request, visitor, status(error), error=error)
+        return await _people(request, visitor, status(error), error=error, sent={action: fields})
     return moved("/steward/people")
 
 

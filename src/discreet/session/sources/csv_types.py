@@ -133,10 +133,20 @@ def _wanted(cause: str, rule: ColumnPolicy) -> str:
     return "boolean" if "a boolean" in cause else "float"
 
 
+def _or(fix: str) -> str:
+    """A fix as the second of two.
+
+    Example:
+        >>> _or("Write it in quotes."), _or("")
+        ('Or write it in quotes.', '')
+    """
+    return f"Or {fix[0].lower()}{fix[1:]}" if re.match("[A-Z][a-z]+ ", fix) else fix
+
+
 def _with(error: QueryRefused, column: str, rule: ColumnPolicy, wanted: str, table: str) -> QueryRefused:
     from discreet.policy import toml
 
-    name, rest = toml.key(column), error.fix
+    name, rest = toml.key(column), _or(error.fix)
     seen = "a number with a fraction" if rule.bounds is not None else "a text"
     bounds = "" if rule.bounds is None else f"bounds = {toml.value(rule.bounds)}, "
     line = f'{name} = {{ {bounds}type = "{wanted}" }}'

@@ -83,7 +83,7 @@ class PolledTable:
         self, engine: Engine, spec: StreamSpec, first: int, last: int, key: bytes
     ) -> tuple[str, dict[str, pa.Table]]:
         schemas = engine.schema()
-        self.policy.check(schemas)
+        self.policy.check(schemas, getattr(engine, "csv_tables", ()))
         public = {name: engine.public(name) for name, table in self.policy.tables.items() if table.public}
         table = Catalog.build(self.policy, schemas, public).private[spec.table.lower()]
         return _Writer(table, spec, named(engine.dialect)).query(first, last, key)

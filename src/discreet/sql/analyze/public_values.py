@@ -133,6 +133,11 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
         elif isinstance(inner, exp.Subquery):
             if isinstance(inner.parent, exp.In | exp.Exists):
                 continue
+            if isinstance(inner.parent, exp.Any | exp.All):
+                raise around.refuse(
+                    inner.parent, "A value is compared with a whole sub-query by = ANY and <> ALL alone.",
+                    "Write x > (SELECT MIN(k) FROM …) for x > ANY (SELECT k FROM …), and MAX for ALL.",
+                )  # fmt: skip
             table = _rows(inner, around, env)
             if len(table) > 1 or table.num_columns != 1:
                 raise around.refuse(

@@ -30,6 +30,6 @@ def _of_part(part: MeasuredRows) -> Iterator[str]:
     subject = "several rows of a public table" if public else "several rows of its unit"
     yield (
         f"a row can find {subject} in a join, so that a unit can have up to {most:,} rows, of which {part.cap:,} are "
-        f"kept: the rest is dropped, and no interval covers that; ask with max_rows = {most}, or with as many "
+        f"kept: the rest is dropped, and no interval covers that; ask with max_rows={most}, or with as many "
         "as one unit has at most"
     )

@@ -50,7 +50,7 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
     cut = (*_false(plan), *cut_joins(plan), *added_up(plan), *quoted_names(plan))
     shown = selects(plan)
     if shown is None:
-        return (*cut, *_passed(plan))
+        return (*cut, *(_passed(plan) or _left_out(plan, len(values) if whole else None)))
     groups = max(release.cells for release in plan.releases)
     drowned = _drowned(plan, values, confidence, groups) if whole else None
     if drowned is not None:
@@ -108,18 +108,32 @@ def _passed(plan: QueryPlan) -> tuple[str, ...]:
     """The warning of LIMIT behind a noisy HAVING, where no noisy ORDER BY says it already."""
     limit, groups = plan.post.args.get("limit"), max((release.cells for release in plan.releases), default=0)
     most = None if limit is None else limit.expression
-    if not isinstance(most, exp.Literal) or not most.is_int or int(most.name) >= groups:
+    if not isinstance(most, exp.Literal) or not most.is_int or int(most.name) >= groups or not _tests(plan):
         return ()
+    return (
+        f"noisy numbers decide which of {groups:,} rows meet the condition, and so which "
+        f"{int(most.name):,} of them LIMIT shows: with other noise they may be others",
+    )
+
+
+def _left_out(plan: QueryPlan, rows: int | None) -> tuple[str, ...]:
+    """The warning of a noisy condition that left rows out, beside an answer of so many rows; None is not known."""
+    groups = max((release.cells for release in plan.releases), default=0)
+    if plan.post.args.get("limit") is not None or rows is None or not rows < groups or not _tests(plan):
+        return ()
+    shown = ", and those shown are more extreme than the truth on average; their intervals are wider to allow for that"
+    return (
+        f"noisy numbers decided which {rows:,} of {groups:,} rows meet the condition: others near it may have missed "
+        f"it for their noise alone{shown if rows else ''}",
+    )
+
+
+def _tests(plan: QueryPlan) -> bool:
+    """Whether a condition on noisy numbers decides which rows an answer has."""
     names = {name.lower() for name in noisy_names(plan)}
-    for part in ("where", "having", "qualify"):
-        test = plan.post.args.get(part)
-        for column in test.find_all(exp.Column) if test is not None else ():
-            if aggregate_number(column.name) is not None or column.name.lower() in names:
-                return (
-                    f"noisy numbers decide which of {groups:,} rows meet the condition, and so which "
-                    f"{int(most.name):,} of them LIMIT shows: with other noise they may be others",
-                )
-    return ()
+    tests = (plan.post.args.get(part) for part in ("where", "having", "qualify"))
+    columns = (column for test in tests if test is not None for column in test.find_all(exp.Column))
+    return any(aggregate_number(one.name) is not None or one.name.lower() in names for one in columns)
 
 
 def _orders(plan: QueryPlan, name: str, index: int) -> bool:

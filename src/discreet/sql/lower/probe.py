@@ -46,11 +46,8 @@ def probe(plan: QueryPlan, engine: Engine) -> None:
     }  # fmt: skip
     for name in sorted(tables):
         if not look(f"SELECT * FROM {quote(name, named(engine.dialect))}", NO_TABLES):
-            raise SourceError(
-                f"The table {name} cannot be read as it could when it was opened.",
-                "Check that it is still in place with the same columns and that it may be read, and open it again; "
-                "nothing was charged.",
-            )
+            known = getattr(engine, "unreadable", None)
+            raise SourceError(*((known and known(name)) or _gone(name)))
     if any(NAME in query.sql for query in _queries(plan, engine)):
         raise QueryRefused(
             "The engine cannot compute h3_cell.",
@@ -60,6 +57,15 @@ def probe(plan: QueryPlan, engine: Engine) -> None:
         "The engine cannot run this question.",
         "It may have more columns than the engine takes at once, some 1,600 on PostgreSQL: ask for fewer in one "
         "question. Or a regular expression is too complex for it: write a shorter one, with fewer repetitions.",
+    )
+
+
+def _gone(name: str) -> tuple[str, str]:
+    """Cause and fix where an engine knows no better."""
+    return (
+        f"The table {name} cannot be read as it could when it was opened.",
+        "Check that it is still in place with the same columns and that it may be read, and open it again; "
+        "nothing was charged.",
     )
 
 

@@ -57,6 +57,7 @@ def spelled(text: str) -> tuple[exp.Query, str]:
             f"The query is longer than {MAX_TEXT} characters.", "Put long lists into a public table."
         )
     try:
+        _see_lists(text)
         statements = _statements(text)
     except (ParseError, TokenError) as error:
         raise _syntax(text, error) from None
@@ -82,6 +83,29 @@ def spelled(text: str) -> tuple[exp.Query, str]:
         )
     looking.rename(statement)
     return statement, _checked(statement, text)
+
+
+_GAP = re.compile(r"(?:[(\[{,]|\b(?:select|distinct|by))\s*+,|--|/\*", re.IGNORECASE)
+"""A comma with nothing before it, or a comment that may stand there; a text without either needs no second look."""
+_BEFORE_A_LIST = frozenset({
+    TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE, TokenType.COMMA, TokenType.SELECT, TokenType.DISTINCT,
+    TokenType.GROUP_BY, TokenType.ORDER_BY, TokenType.PARTITION_BY,
+})  # fmt: skip
+
+
+def _see_lists(text: str) -> None:
+    """See that nothing is missing before a comma: the parser reads on as if the comma were not there.
+
+    Raises:
+        QueryRefused: something is. A comma at the end of a list is DuckDB's own, and stays.
+        TokenError: the text has no tokens.
+    """
+    if _GAP.search(text) is None:
+        return
+    for before, comma in pairwise(DuckDB().tokenize(text)):
+        if comma.token_type is TokenType.COMMA and before.token_type in _BEFORE_A_LIST:
+            raise refuse_at(text, comma.start, comma.end + 1, "Nothing stands before this comma.",
+                            "Remove it, or write the column that is missing.")  # fmt: skip
 
 
 def _statements(text: str) -> list[exp.Expr]:
@@ -151,7 +175,7 @@ def _check(statement: exp.Query, text: str) -> str:
     if for_strangers():
         _see_size(nodes)
     kinds = {type(node) for node in nodes}
-    if not kinds.isdisjoint({exp.Any, exp.All}):
+    if not kinds.isdisjoint({exp.Any, exp.All, exp.Values}):
         rewrites.quantified(statement)
         nodes = list(statement.walk())
     if exp.Window in kinds:

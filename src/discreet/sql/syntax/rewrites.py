@@ -348,8 +348,27 @@ def keep_places(statement: exp.Expr) -> None:
             node.set("offset", counted)
 
 
+def _as_query(values: exp.Values) -> None:
+    """Write VALUES behind IN, ANY or ALL as a sub-query that selects all of them; others stay."""
+    parent = values.parent
+    outer = parent.parent if isinstance(parent, exp.Subquery) else parent
+    if not isinstance(outer, exp.In | exp.Any | exp.All | exp.Anonymous):
+        return
+    rows = exp.Values(expressions=[one.copy() for one in values.expressions], alias=exp.TableAlias(this="v"))
+    query = exp.Subquery(this=exp.select("*").from_(rows))
+    if isinstance(outer, exp.In) and outer.expressions == [values]:
+        outer.set("expressions", [])
+        outer.set("query", query)
+    elif isinstance(outer, exp.Any | exp.All) and parent is not outer:
+        outer.set("this", query)
+    elif isinstance(outer, exp.Anonymous) and outer.name.upper() == "ALL" and outer.expressions == [values]:
+        outer.replace(exp.All(this=query))
+
+
 def quantified(statement: exp.Expr) -> None:
     """Write `= ANY (SELECT …)` as IN and `<> ALL (SELECT …)` as NOT IN: the same by definition, NULL included.
+
+    VALUES in the place of a sub-query are one: `x IN (VALUES (1))` is `x IN (SELECT * FROM (VALUES (1)) AS v)`.
 
     Example:
         >>> query = sqlglot.parse_one("SELECT x = ANY (SELECT b FROM p), x <> ALL (SELECT b FROM p)", read="duckdb")
@@ -357,6 +376,8 @@ def quantified(statement: exp.Expr) -> None:
         >>> query.sql("duckdb")
         'SELECT x IN (SELECT b FROM p), NOT x IN (SELECT b FROM p)'
     """
+    for values in list(statement.find_all(exp.Values)):
+        _as_query(values)
     found = list(statement.find_all(exp.EQ, exp.NEQ))
     for node in reversed(found):  # the innermost first: the others are copied with it
         word = node.expression

@@ -101,6 +101,11 @@ def _of_the_same_unit(node: exp.Expr, from_clause: FromClause, around: Scopes, e
     if asked is None:
         return None
     holder = asked.query.args["from_"].this
+    if asked.query.args.get("with_"):
+        if not waits(asked.query, around, env):
+            return None  # it is a list of public values
+        raise around.refuse(node, "WITH is not supported in a condition on private rows.",
+                            "Write WITH before the first SELECT.")  # fmt: skip
     source = around.source(holder.copy(), env)
     other = next((part for part in BEYOND if asked.query.args.get(part)), None)
     if other == "joins" and waits(asked.query, around, env):

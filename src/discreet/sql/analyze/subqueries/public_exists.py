@@ -51,7 +51,7 @@ def membership(node: exp.Exists, around: Scopes, env: Env) -> exp.Expr:
         QueryRefused: by `around`, the sub-query compares with the rows around it by more than equalities.
     """
     query = node.this.unnest() if isinstance(node.this, exp.Subquery) else node.this
-    if not isinstance(query, exp.Select) or query.args.get("from_") is None:
+    if not isinstance(query, exp.Select) or query.args.get("from_") is None or query.args.get("with_"):
         see_alone(query, around, env)
         return _any_row(node)
     query = query.copy()
@@ -92,7 +92,10 @@ def see_alone(query: exp.Expr, around: Scopes, env: Env) -> None:
         QueryRefused: by `around`, it does.
     """
     sources = {source.alias_or_name.lower() for source in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
+    own = {one.alias_or_name.lower() for one in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
+        if table.name.lower() in own:
+            continue
         columns = around.columns_of(table, env)
         if columns is None:
             return  # a column may be a struct, whose fields are written as columns are
