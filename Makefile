@@ -11,8 +11,9 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP    := $(BIN)/python -m pip install --quiet
 # Thousands of modules of which the tests load some hundred, each compiled when it is first loaded.
 LAZY   := --no-compile
-# Its trees stay to the end: collecting garbage takes a seventh of its time and frees next to nothing.
-MYPY   := import gc; gc.disable(); from mypy.__main__ import console_entry; console_entry()
+# Its trees stay to the end: collecting garbage takes a seventh of its time and frees next to nothing. It begins to
+# collect again by itself once all files are read.
+MYPY   := import gc; gc.disable(); gc.enable = lambda: None; from mypy.__main__ import console_entry; console_entry()
 # One for each core; each starts a PostgreSQL of its own, and one of them a Spark, see tests/conftest.py.
 # One more where memory is ample, as each waits for a server, a browser or a clock a quarter of its time.
 WORKERS ?= $(shell cores=$$(nproc 2> /dev/null || echo 2); \

@@ -92,10 +92,23 @@ def _load_modules(session: pytest.Session) -> None:
             importlib.import_module(".".join(name))
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_collect_file() -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
-    """Look for no examples in the docstrings of tests, which have none: each search takes as long as the test's own."""
-    return [one for one in (yield) if not isinstance(one, DoctestModule)]
+class _Examples:
+    """Looks for examples in the docstrings of modules that have some; tests have none."""
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_collect_file(self) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+        tests = Path(__file__).parent
+        return [
+            one
+            for one in (yield)
+            if not isinstance(one, DoctestModule)
+            or (tests not in one.path.parents and b">>>" in one.path.read_bytes())
+        ]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """A hook of this file itself sees the files beside it only."""
+    config.pluginmanager.register(_Examples())
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -142,7 +142,7 @@ def _chart(release: Release) -> None:
 def _show(thing: object) -> None:
     from IPython.display import display
 
-    display(thing)  # type: ignore[no-untyped-call]
+    display(thing)
 
 
 def load_ipython_extension(shell: Any) -> None:
