@@ -101,6 +101,7 @@ def test_the_command_serves_until_it_is_told_to_stop(tmp_path: Path) -> None:
         process = stack.enter_context(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
         stack.callback(process.kill)
         assert process.stderr is not None
+        assert process.stderr.readline().startswith("a new ledger was made: ")
         name, _, token = process.stderr.readline().strip().partition(": ")
         said = [process.stderr.readline() for _ in range(2)]
         url = said[1].split()[-1]
