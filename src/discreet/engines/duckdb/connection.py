@@ -7,6 +7,7 @@ extension and have their configuration locked.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,9 @@ TOTAL = {
 
 ROW_BYTES = 300
 """The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
+
+_LATER = ("TimeZone", "Calendar")
+"""Options that DuckDB does not know before it is open."""
 
 _CLOSED = {
     "python_enable_replacements": "false",  # else a name in a query could mean a variable of the caller
@@ -60,11 +64,11 @@ def connect(**settings: str) -> duckdb.DuckDBPyConnection:
     with loading():
         import duckdb
 
+    total = {name: value for name, value in TOTAL.items() if name not in _LATER}
     connection = duckdb.connect(
-        ":memory:", config={**_CLOSED, "preserve_insertion_order": "false", **settings}
+        ":memory:", config={**_CLOSED, **total, "preserve_insertion_order": "false", **settings}
     )
-    for name, value in TOTAL.items():
-        connection.execute(f"SET GLOBAL {name} = {literal(value)}")
+    connection.execute("; ".join(f"SET GLOBAL {name} = {literal(TOTAL[name])}" for name in _LATER))
     no_bar(connection)
     return connection
 
@@ -86,14 +90,23 @@ def make_total(connection: duckdb.DuckDBPyConnection) -> None:
     no_bar(connection)
 
 
-def no_bar(connection: duckdb.DuckDBPyConnection) -> None:
-    """Switch DuckDB's own progress bar off where there is one.
+_BARLESS: list[bool] = []
+"""Not empty once a new connection had no progress bar outside IPython, where it is the same for all of a process."""
 
-    In Jupyter without ipywidgets DuckDB has none, and refuses every word about it.
+
+def no_bar(connection: duckdb.DuckDBPyConnection) -> None:
+    """Switch DuckDB's own progress bar off where there is one, on a new connection or cursor.
+
+    In Jupyter without ipywidgets DuckDB has none, and refuses every word about it; once they are loaded, it has one.
     """
+    outside = "IPython" not in sys.modules
+    if outside and _BARLESS:
+        return
     ((on,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
     if on:
         connection.execute("SET enable_progress_bar = false")
+    elif outside:
+        _BARLESS.append(True)
 
 
 def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = (), folder: str = "") -> None:
