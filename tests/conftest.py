@@ -8,6 +8,7 @@ import importlib
 import linecache
 import os
 import signal
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
+from hypothesis.internal.constants_ast import constants_from_module
 
 from tests.depth import DEEP, examples
 from tests.scripts_of_pages import make_once
@@ -22,8 +24,8 @@ from tests.scripts_of_pages import make_once
 if TYPE_CHECKING:
     from xdist.scheduler.protocol import Scheduling
 
-# A busy machine is no fault. A deep run has thrice as many examples of each property that does not say how many.
-settings.register_profile("untimed", max_examples=examples(30, 100), deadline=None)
+# A busy machine is no fault. A deep run has five times as many examples of each property that does not say how many.
+settings.register_profile("untimed", max_examples=examples(20, 100), deadline=None)
 settings.load_profile("untimed")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began the run in the background
@@ -92,6 +94,20 @@ def _load_modules(session: pytest.Session) -> None:
             importlib.import_module(".".join(name))
 
 
+def _look_for_constants(config: pytest.Config) -> None:
+    """Look for the constants of our modules, from which Hypothesis draws, each process from another module on.
+
+    In a new checkout that reads the sources of all of them, and is kept in a file for each.
+    """
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    ours = sorted(name for name in sys.modules if name.startswith("discreet."))
+    first = len(ours) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for name in ours[first:]:
+        constants_from_module(sys.modules[name])
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
     """Look for no examples in tests, which have none, nor in the two of three modules without: it takes as long."""
@@ -110,8 +126,10 @@ def _scripts_of_pages(tmp_path_factory: pytest.TempPathFactory) -> None:
     make_once(folder)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that are marked as deep, unless the run is."""
+    _look_for_constants(config)
     if DEEP:
         return
     left = [item for item in items if item.get_closest_marker("deep")]
@@ -123,13 +141,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Let the garbage collector walk no more over what stays to the end: thousands of tests and all modules.
 
-    Walks over the garbage of the tests are few: they took a twentieth of the time. The lines of all modules, which the
+    Walks over the garbage of the tests are few: they took a twentieth of the time, and most of what they looked at was
+    no garbage. The lines of all modules, which the
     search for examples has read, are forgotten: each example looked first whether one of these files had changed.
     """
     linecache.clearcache()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(1_000_000, 50, 100)
 
 
 @pytest.hookimpl(optionalhook=True)
