@@ -9,7 +9,8 @@ import linecache
 import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,6 +116,26 @@ def pytest_collect_file(file_path: Path) -> Generator[None, list[pytest.Collecto
     if Path(__file__).parent in file_path.parents or b">>>" not in file_path.read_bytes():
         return [one for one in found if not isinstance(one, DoctestModule)]
     return found
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let a worker tell less of tests that pass: that each began, was set up and is done, which nobody reads.
+
+    A message takes as long as the shortest tests: the pickling, and two processes that wake up.
+    """
+    option = session.config.option
+    if option.verbose > 0 or option.durations or option.xmlpath:
+        return  # whose readers want all
+    for plugin in session.config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "WorkerInteractor":
+            plugin.sendevent = partial(_send, plugin.sendevent)
+
+
+def _send(send: Callable[..., None], name: str, **said: Any) -> None:
+    about = said.get("data", {})
+    beside = name == "testreport" and about["when"] != "call" and about["outcome"] == "passed"
+    if name not in ("logstart", "logfinish") and not (beside and not about["sections"]):
+        send(name, **said)
 
 
 @pytest.fixture(scope="session", autouse=True)
