@@ -5,8 +5,9 @@ the cost, and the exact integers in L1. There is no chance of a false alarm: a f
 guarantee is broken. Power: each fault of `FAULTS` is planted below and found by the same check.
 
 By default a quarter of the types of DuckDB and of PostgreSQL are asked about once, those of every role among them, of
-the types of frames and files one of eight, and Spark not at all. In a deep run everything is asked, which takes most of an hour of one core on DuckDB, and minutes on PostgreSQL. That no value of any type makes a question fail is
-asked of every type in every run, in `physical/test_physical_types.py`.
+the types of frames and files one of eight, and Spark not at all. In a deep run everything is asked, which takes most
+of an hour of one core on DuckDB, and minutes on PostgreSQL. That no value of any type makes a question fail is asked
+of every type in every run, in `physical/test_physical_types.py`.
 """
 
 from __future__ import annotations
