@@ -7,7 +7,6 @@ extension and have their configuration locked.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -90,23 +89,19 @@ def make_total(connection: duckdb.DuckDBPyConnection) -> None:
     no_bar(connection)
 
 
-_BARLESS: list[bool] = []
-"""Not empty once a new connection had no progress bar outside IPython, where it is the same for all of a process."""
-
-
 def no_bar(connection: duckdb.DuckDBPyConnection) -> None:
-    """Switch DuckDB's own progress bar off where there is one, on a new connection or cursor.
+    """Switch DuckDB's own progress bar off where there is one.
 
-    In Jupyter without ipywidgets DuckDB has none, and refuses every word about it; once they are loaded, it has one.
+    In Jupyter without ipywidgets DuckDB has none, and refuses every word about it.
     """
-    outside = "IPython" not in sys.modules
-    if outside and _BARLESS:
-        return
-    ((on,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
-    if on:
+    import duckdb
+
+    try:
         connection.execute("SET enable_progress_bar = false")
-    elif outside:
-        _BARLESS.append(True)
+    except duckdb.Error:
+        ((on,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+        if on:
+            raise
 
 
 def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = (), folder: str = "") -> None:
