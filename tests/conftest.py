@@ -8,13 +8,16 @@ import importlib
 import linecache
 import os
 import signal
-from collections.abc import Generator
+import sys
+from collections.abc import Callable, Generator
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
+from hypothesis.internal.constants_ast import constants_from_module
 
 from tests.depth import DEEP, examples
 from tests.scripts_of_pages import make_once
@@ -22,8 +25,8 @@ from tests.scripts_of_pages import make_once
 if TYPE_CHECKING:
     from xdist.scheduler.protocol import Scheduling
 
-# A busy machine is no fault. A deep run has thrice as many examples of each property that does not say how many.
-settings.register_profile("untimed", max_examples=examples(30, 100), deadline=None)
+# A busy machine is no fault. A deep run has five times as many examples of each property that does not say how many.
+settings.register_profile("untimed", max_examples=examples(20, 100), deadline=None)
 settings.load_profile("untimed")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # a shell began the run in the background
@@ -111,6 +114,40 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(_Examples())
 
 
+def _look_for_constants(config: pytest.Config) -> None:
+    """Look for the constants of our modules, from which Hypothesis draws, each process from another module on.
+
+    In a new checkout that reads the sources of all of them, and is kept in a file for each.
+    """
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    ours = sorted(name for name in sys.modules if name.startswith("discreet."))
+    first = len(ours) * int(worker["workerid"].removeprefix("gw")) // worker["workercount"]
+    for name in ours[first:]:
+        constants_from_module(sys.modules[name])
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Let a worker tell less of tests that pass: that each began, was set up and is done, which nobody reads.
+
+    A message takes as long as the shortest tests: the pickling, and two processes that wake up.
+    """
+    option = session.config.option
+    if option.verbose > 0 or option.durations or option.xmlpath:
+        return  # whose readers want all
+    for plugin in session.config.pluginmanager.get_plugins():
+        if type(plugin).__name__ == "WorkerInteractor":
+            plugin.sendevent = partial(_send, plugin.sendevent)
+
+
+def _send(send: Callable[..., None], name: str, **said: Any) -> None:
+    about = said.get("data", {})
+    beside = name == "testreport" and about["when"] != "call" and about["outcome"] == "passed"
+    if name not in ("logstart", "logfinish") and not (beside and not about["sections"]):
+        send(name, **said)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _scripts_of_pages(tmp_path_factory: pytest.TempPathFactory) -> None:
     """One folder for all processes of the run."""
@@ -120,8 +157,10 @@ def _scripts_of_pages(tmp_path_factory: pytest.TempPathFactory) -> None:
     make_once(folder)
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that are marked as deep, unless the run is."""
+    _look_for_constants(config)
     if DEEP:
         return
     left = [item for item in items if item.get_closest_marker("deep")]
@@ -133,13 +172,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """Let the garbage collector walk no more over what stays to the end: thousands of tests and all modules.
 
-    Walks over the garbage of the tests are few: they took a twentieth of the time. The lines of all modules, which the
+    Walks over the garbage of the tests are few: they took a twentieth of the time, and most of what they looked at was
+    no garbage. The lines of all modules, which the
     search for examples has read, are forgotten: each example looked first whether one of these files had changed.
     """
     linecache.clearcache()
     gc.collect()
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(1_000_000, 50, 100)
 
 
 @pytest.hookimpl(optionalhook=True)

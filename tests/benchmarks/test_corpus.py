@@ -1,7 +1,7 @@
 """A part of the corpus on every run: no answer is wrong, no data set is unasked, and what is refused proposes a way on.
 
-`make corpus` asks all of it. Here a sixteenth of each data set is asked, and two questions at least, by a checksum of
-the names, so that they stay the same; a deep run asks an eighth.
+`make corpus` asks all of it. Here one of 24 questions of each data set is asked, and two at least, by a checksum of the
+names, so that they stay the same; a deep run asks one of eight.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.measures.measure import Measure
 from tests.depth import DEEP
 
-PART = 8 if DEEP else 16
+PART = 8 if DEEP else 24
 """One question in so many is asked."""
 
 

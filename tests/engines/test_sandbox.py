@@ -140,7 +140,11 @@ def test_a_query_that_takes_too_long() -> None:
         assert box.run("SELECT 1 AS n").num_rows == 1
 
 
-def test_a_query_that_takes_too_much_memory() -> None:
+def test_a_query_that_takes_too_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a tenth of the memory, which takes a tenth of the time to fill."""
+    assert sandbox.SETTINGS["memory_limit"] == "2GB"
+    monkeypatch.setattr(sandbox, "SETTINGS", {**sandbox.SETTINGS, "memory_limit": "200MB"})
+    monkeypatch.setattr(sandbox, "_database", cache(sandbox._database.__wrapped__))
     with Sandbox(NOISY) as box, pytest.raises(PostProcessingError, match="Out of Memory"):
         box.run(
             "SELECT count(*) AS n FROM (SELECT DISTINCT repeat('x', 10000) || i AS t FROM range(10000000) r(i))"

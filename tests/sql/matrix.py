@@ -145,7 +145,8 @@ COMPARING = [question for question in units.QUESTIONS if " s" in question]
 PROBES = [probe for _, probe in physical.probes()]
 
 
-def cases(dialect: str, rounds: int = 1) -> list[Case]:
+@cache
+def cases(dialect: str, rounds: int = 1) -> tuple[Case, ...]:
     """Every case of an engine, in a fixed order; each round has other modes."""
     made = [*_of_values(dialect, rounds), *of_units_alone(dialect, rounds), *of_two_types(dialect)]
     if dialect == "duckdb":
@@ -160,7 +161,7 @@ def cases(dialect: str, rounds: int = 1) -> list[Case]:
             Case(dialect, "twin", "twin", sql, Mode("ID", rows)) for sql in asked for rows in (1, 2, AT + 1)
         ]
     random.Random(5).shuffle(made)
-    return made
+    return tuple(made)
 
 
 def some(dialect: str, many: int, rounds: int = 1) -> list[Case]:

@@ -39,7 +39,7 @@ def _sliced(slices: int) -> DuckDBEngine:
 def test_slices_add_up_to_the_integers_of_all_units() -> None:
     """No chance of a false alarm; the planted fault below is found by the same comparison."""
     whole, parts = _sliced(1), _sliced(3)
-    for case in by_unit(few(QUESTIONS, len(QUESTIONS) // 8)):  # a deep run: all of them
+    for case in by_unit(few(QUESTIONS, len(QUESTIONS) // 12)):  # a deep run: all of them
         expected = exact_integers(case.release, whole, SALT)
         assert np.array_equal(exact_integers(case.release, parts, SALT), expected), case.names
 

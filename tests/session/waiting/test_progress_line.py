@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from tests.depth import DEEP
 from tests.session.kernel import WITHOUT_WIDGETS, Kernel, kernel
 
 from discreet.session.waiting.progress_line import in_notebook
@@ -92,6 +93,8 @@ def test_outside_a_notebook_nothing_is_shown() -> None:
     assert not in_notebook()
 
 
+# A deep run: without ipywidgets as well, which are not asked for a refusal.
+@pytest.mark.parametrize("opened", ["with ipywidgets", "without ipywidgets"][: 1 + DEEP], indirect=True)
 def test_a_refusal_is_a_short_message_with_the_caret(opened: Kernel) -> None:
     for code, ends in (
         ("session.sql('SELECT age FROM data', 1)", "Aggregate them, for instance SELECT COUNT(*) FROM …"),

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from tests import shared
+from tests.depth import few
 
 import discreet as dp
 from discreet.errors import InvalidParameter
@@ -56,7 +57,8 @@ def test_rounded_cells_add_up_side_by_side(unit: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "shape", [{"nonnegative": True}, {"integers": True}, {"nonnegative": True, "integers": True}]
+    "shape",  # a deep run: whole numbers alone, too
+    few([{"nonnegative": True}, {"integers": True}, {"nonnegative": True, "integers": True}], 2),
 )
 def test_totals_stay_the_sums_of_their_parts(session: dp.Session, shape: dict[str, Any]) -> None:
     answer = session.sql(TABLES, epsilon="0.3", **shape)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from tests import inside, shared
+from tests.depth import few
 
 from discreet.engines.schema import ColumnSchema, Type
 from discreet.engines.sources import open_source
@@ -58,7 +59,7 @@ def _session(source: object = None) -> Session:
     return shared.protect(source or {"people": REAL, "towns": TOWNS}, **POLICY)
 
 
-@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize("question", few(QUESTIONS, 3))
 def test_an_answer_has_the_shape_of_the_real_one(question: str) -> None:
     with _session() as session, session.mock(rows=500) as mock:
         assert (

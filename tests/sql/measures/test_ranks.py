@@ -310,7 +310,7 @@ def dated() -> pa.Table:
 
 
 # A deep run: each with each.
-@pytest.mark.parametrize(("name", "streamed"), few(itertools.product(TOGETHER, [False, True]), 5))
+@pytest.mark.parametrize(("name", "streamed"), few(itertools.product(TOGETHER, [False, True]), 4))
 def test_they_go_with_dates_lists_keys_and_released_numbers(
     name: str, streamed: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

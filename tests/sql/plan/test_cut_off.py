@@ -73,7 +73,7 @@ def test_of_a_column_without_bounds_nothing_is_clamped() -> None:
 
 
 def test_neighbours_stay_within_the_sensitivity() -> None:
-    @settings(RELAXED, max_examples=examples(24, 200))
+    @settings(RELAXED, max_examples=examples(16, 200))
     @given(case=harness.cases(per_table=6))
     def check(case: harness.Case) -> None:
         asked = replace(case, per_group=None)  # beside which there is no measuring, before any charge

@@ -36,6 +36,9 @@ TOTAL = {
 ROW_BYTES = 300
 """The bytes that DuckDB needs for a row while it looks for the kept rows of each unit; measured, and rounded up."""
 
+_LATER = ("TimeZone", "Calendar")
+"""Options that DuckDB does not know before it is open."""
+
 _CLOSED = {
     "python_enable_replacements": "false",  # else a name in a query could mean a variable of the caller
     "python_scan_all_frames": "false",
@@ -64,11 +67,11 @@ def connect(**settings: str) -> duckdb.DuckDBPyConnection:
     with loading():
         import duckdb
 
+    total = {name: value for name, value in TOTAL.items() if name not in _LATER}
     connection = duckdb.connect(
-        ":memory:", config={**_CLOSED, "preserve_insertion_order": "false", **settings}
+        ":memory:", config={**_CLOSED, **total, "preserve_insertion_order": "false", **settings}
     )
-    for name, value in TOTAL.items():
-        connection.execute(f"SET GLOBAL {name} = {literal(value)}")
+    connection.execute("; ".join(f"SET GLOBAL {name} = {literal(TOTAL[name])}" for name in _LATER))
     no_bar(connection)
     return connection
 
@@ -95,9 +98,14 @@ def no_bar(connection: duckdb.DuckDBPyConnection) -> None:
 
     In Jupyter without ipywidgets DuckDB has none, and refuses every word about it.
     """
-    ((on,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
-    if on:
+    import duckdb
+
+    try:
         connection.execute("SET enable_progress_bar = false")
+    except duckdb.Error:
+        ((on,),) = connection.execute("SELECT current_setting('enable_progress_bar')").fetchall()
+        if on:
+            raise
 
 
 def seal(connection: duckdb.DuckDBPyConnection, paths: Sequence[str] = (), folder: str = "") -> None:

@@ -184,7 +184,7 @@ SEEDS = (0, 1, 2) if DEEP else (1,)
 
 
 # A deep run: every question, and with other seeds.
-@pytest.mark.parametrize("sql", few(WHOLE, 12))
+@pytest.mark.parametrize("sql", few(WHOLE, 8))
 def test_every_draw_is_what_the_original_gives(session: dp.Session, sql: str) -> None:
     for seed in SEEDS:
         assert compare(session, sql, whole=True, seed=seed) == []
