@@ -279,7 +279,7 @@ def test_a_server_that_believes_a_length_is_found(wire: Wire, monkeypatch: pytes
         return found
 
     monkeypatch.setattr(protocol.Reader, "bytes", believed)
-    # The token is another one in each run, and with it the changes: 400 find it in 11 of 12 runs. P(12 miss it) < 1e-12.
+    # The token is another one in each run, and with it the changes. 400 find it in 11 of 12 runs; P(12 miss) < 1e-12.
     with pytest.raises(AssertionError, match="nobody foresaw"):
         for seed in range(3, 15):
             fuzz(wire, seed, 400, ("ana",))
