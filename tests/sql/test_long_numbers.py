@@ -65,7 +65,7 @@ def test_bounds_are_refused_when_the_policy_is_read(end: object) -> None:
 @pytest.mark.parametrize("sql", [
     "SELECT g, SUM(x) AS s FROM t GROUP BY g ORDER BY s DESC LIMIT 2",
     "SELECT MAX(s) AS m FROM (SELECT g, SUM(x) AS s FROM t GROUP BY g) AS i",
-    "SELECT g, -170803185867681033 * COUNT(*) + COUNT(*) AS big FROM t GROUP BY g",
+    "SELECT g, -17080318586768103 * COUNT(*) + COUNT(*) AS big FROM t GROUP BY g",
 ])  # fmt: skip
 def test_a_whole_number_beyond_those_of_a_float_is_answered_with_its_interval(sql: str) -> None:
     """Its interval is of floats; that it is none of them must not lose an answer that was charged."""
