@@ -73,7 +73,9 @@ def test_an_error_that_no_epsilon_gives_is_told_with_the_rows_that_were_reckoned
     data = pa.table({"pay": [1, 2]})
     with shared.protect(data, privacy_unit="row", bounds={"pay": (0, 200_000)}, budget=1) as session:
         for within in ({"m": 20}, {"m": "1e-9"}):
-            with pytest.raises(InvalidParameter, match=r"No epsilon gives .* 1,000 rows .*another group_rows"):
+            with pytest.raises(
+                InvalidParameter, match=r"No epsilon gives .* 1,000 rows .*another group_rows"
+            ):
                 session.preview("SELECT MEDIAN(pay) AS m FROM data", within=within)
 
 
