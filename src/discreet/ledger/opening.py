@@ -16,15 +16,27 @@ def exists(url: str) -> bool:
     """Whether there is a ledger at a path or a url; looking makes none.
 
     Raises:
-        LedgerError: the server of a url cannot be reached.
+        LedgerError: the server of a url cannot be reached; or a file is gone, and the head beside it names an entry.
     """
     from discreet.ledger.postgres.address import is_address, read_address
 
     if not is_address(url):
-        return os.path.isfile(url.removeprefix("sqlite:///"))
+        return _is_file(os.path.abspath(url.removeprefix("sqlite:///")))
     from discreet.ledger.postgres.migrations import is_made
 
     return is_made(read_address(url))
+
+
+def _is_file(path: str) -> bool:
+    """Whether the file is there; one that was lost is told from one that nobody has made yet."""
+    if os.path.isfile(path):
+        return True
+    from discreet.ledger.sqlite.head import gone, head_of, read_number
+
+    number = read_number(head_of(path))
+    if number:
+        raise gone(path, number)
+    return False
 
 
 def named(url: str) -> str:

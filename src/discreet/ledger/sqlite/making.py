@@ -12,7 +12,7 @@ from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import FORMAT, Head, genesis
 from discreet.ledger.faults import busy
-from discreet.ledger.sqlite.head import HeadFile, head_of, missing, sync_folder
+from discreet.ledger.sqlite.head import HeadFile, gone, head_of, missing, sync_folder
 from discreet.ledger.sqlite.schema import MAKE
 
 
@@ -105,7 +105,7 @@ def _fill(connection: sqlite3.Connection, head: HeadFile, where: str) -> None:
     """Make the tables, unless the head says that there were some."""
     noted = head.read()
     if noted.book.head.number:
-        raise _gone(where, noted.book.head)
+        raise gone(where, noted.book.head.number)
     connection.execute("BEGIN IMMEDIATE")
     for statement in MAKE:
         connection.execute(statement)
@@ -129,13 +129,6 @@ def format_of(connection: sqlite3.Connection, where: str) -> int | None:
             "of this one's.",
         )
     return FORMAT
-
-
-def _gone(where: str, head: Head) -> LedgerError:
-    return LedgerError(
-        f"The ledger at {where} is gone or empty, but its head names entry {head.number}.",
-        "Put the newest copy of the ledger back beside its head.",
-    )
 
 
 def _size(where: str) -> int:
