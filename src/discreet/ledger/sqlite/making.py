@@ -10,7 +10,7 @@ import sqlite3
 
 from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book
-from discreet.ledger.chain.entry import FORMAT, Head, genesis
+from discreet.ledger.chain.entry import FORMAT, genesis
 from discreet.ledger.faults import busy
 from discreet.ledger.sqlite.head import HeadFile, gone, head_of, missing, sync_folder
 from discreet.ledger.sqlite.schema import MAKE
