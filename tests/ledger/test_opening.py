@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from tests.servers import new_schema
 
-from discreet.ledger import exists, named, open_ledger
+from discreet.errors import LedgerError
+from discreet.ledger import Account, Loss, exists, named, open_ledger
 
 
 def test_looking_for_a_ledger_makes_none(durable: str) -> None:
@@ -20,6 +22,21 @@ def test_a_file_is_found_by_its_url_too(tmp_path: Path) -> None:
     open_ledger(f"sqlite:///{tmp_path}/ledger.db").close()
     assert exists(f"sqlite:///{tmp_path}/ledger.db")
     assert exists(str(tmp_path / "ledger.db"))
+
+
+def test_a_file_that_was_lost_is_told_from_one_that_nobody_made(tmp_path: Path) -> None:
+    place = tmp_path / "ledger.db"
+    open_ledger(place).close()
+    place.unlink()
+    with open_ledger(place) as ledger:  # its head names no entry: nothing is lost
+        assert ledger.verify() == 0
+    with open_ledger(place) as ledger:
+        ledger.charge("a question", Loss(1), [Account("all", Loss(2))])
+    place.unlink()
+    for url in (str(place), f"sqlite:///{place}"):
+        assert exists(url)
+        with pytest.raises(LedgerError, match="gone or empty, but its head names entry 1"):
+            open_ledger(url)
 
 
 def test_a_ledger_is_named_without_credentials() -> None:

@@ -28,6 +28,17 @@ def test_a_data_set_is_told_in_words_and_columns(tmp_path: Path) -> None:
     found.session.close()
 
 
+@pytest.mark.parametrize(
+    ("most", "words"), [(1, "At most 1 row of each counts."), (3, "At most 3 rows of each count.")]
+)
+def test_how_many_rows_of_each_count(tmp_path: Path, most: int, words: str) -> None:
+    place = make_hospital(tmp_path / "hospital")
+    place.write_text(place.read_text().replace("max_rows = 3", f"max_rows = {most}"))
+    found = open_dataset(place)
+    assert dict(found.words())["visits"].endswith(words)
+    found.session.close()
+
+
 def test_an_analyst_keeps_a_session_until_the_budget_changes(tmp_path: Path) -> None:
     found = open_dataset(make_hospital(tmp_path / "hospital"))
     first = found.analyst("ana", Terms(Fraction(1)))

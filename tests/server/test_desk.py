@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 
 import pytest
@@ -105,6 +106,30 @@ def test_work_that_takes_too_long_goes_on_and_still_counts() -> None:
     go.set()
     desk.close()
     assert done.is_set()
+
+
+def test_the_log_says_nothing_of_work_whose_caller_is_gone(caplog: pytest.LogCaptureFixture) -> None:
+    desk, go_on = Desk(Caps(slot=0.0), "test"), threading.Event()
+
+    def fails() -> int:
+        go_on.wait(60)
+        raise ValueError("a question of somebody who left")
+
+    async def leave() -> None:
+        asked = asyncio.ensure_future(desk.do("ana", fails))
+        await asyncio.sleep(0.01)
+        asked.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asked
+        go_on.set()
+        while desk.at_work():
+            await asyncio.sleep(0.001)
+        await asyncio.sleep(0.01)
+        gc.collect()  # a future that nobody looked at tells the log as it goes
+
+    asyncio.run(leave())
+    desk.close()
+    assert caplog.text == ""
 
 
 def test_work_counts_until_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -108,11 +108,14 @@ class DataSet:
             elif table.privacy_unit == "row":
                 out.append((name, f"Protected is each row: no answer shows whether one was {step}."))
             else:
+                most = (
+                    "1 row of each counts" if table.max_rows == 1 else f"{table.max_rows} rows of each count"
+                )
                 out.append(
                     (
                         name,
                         f"Protected is each {table.privacy_unit}, with all of its rows: no answer shows whether one "
-                        f"was {step}. At most {table.max_rows} rows of each count.",
+                        f"was {step}. At most {most}.",
                     )
                 )
         budget = policy.budget

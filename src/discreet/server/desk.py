@@ -88,9 +88,11 @@ class Desk:
         """
         one = _Work(caller, about, monotonic())
         waiter = asyncio.wrap_future(self._submit(one, work))
+        waiter.add_done_callback(
+            see_outcome
+        )  # the caller may be gone by then, or is told that it takes too long
         done, _ = await asyncio.wait([waiter], timeout=self.caps.timeout)
         if not done:
-            waiter.add_done_callback(see_outcome)
             raise TooLong
         if self.caps.slot:
             elapsed = monotonic() - one.began

@@ -151,6 +151,18 @@ def test_a_ledger_that_is_gone_is_begun_again_from_its_head(folder: Path, run: R
     assert run("budget").stdout.splitlines()[0] == left
 
 
+@pytest.mark.parametrize("command", [(), ("verify",), ("forecast", "-e", "0.1"), ("--json",)])
+def test_a_ledger_that_was_lost_is_not_shown_as_unspent(
+    folder: Path, run: Run, command: tuple[str, ...]
+) -> None:
+    _ask(run, 1)
+    (folder / "policy.ledger.db").unlink()
+    said = run("budget", *command)
+    assert said.exit_code == 1
+    assert "is gone or empty, but its head names entry 2" in said.stderr
+    assert said.stdout == ""
+
+
 def test_the_newest_charges_are_shown_in_words(folder: Path, run: Run) -> None:
     with dp.protect(policy="policy.toml") as session:
         for at in range(23):

@@ -39,6 +39,12 @@ def test_the_facts_of_a_policy() -> None:
     assert "the public table counties" in known["not_protected"]
 
 
+def test_a_column_with_nothing_but_a_type_is_said_to_have_no_more() -> None:
+    table = {"privacy_unit": "row", "columns": {"note": {"type": "text"}, "age": {"bounds": (0, 99)}}}
+    known = facts(dp.Policy.model_validate({"budget": 1, "tables": {"visits": table}}))
+    assert [one["declared"] for one in known["bounds_and_keys"]] == ["no bounds, no keys", "0 … 99"]
+
+
 def test_about_is_written_and_changes_no_answer(tmp_path: Path) -> None:
     plain, known = dp.Policy(**DECLARED), dp.Policy(**{**DECLARED, "about": ABOUT})
     assert plain.digest() == known.digest()

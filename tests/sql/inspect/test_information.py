@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -125,6 +126,21 @@ def test_what_can_be_said_of_each_column_can_be_asked(session: Session) -> None:
             assert (
                 session.preview(f"SELECT SUM({name}) AS n, MEDIAN({name}) AS m FROM visits", 1).epsilon == 1
             )
+
+
+def test_the_questions_of_a_column_are_written_so_that_they_can_be_asked() -> None:
+    rows = pa.table({"Who am I": [1], "when": [dt.datetime(2025, 1, 1)], "Money (€)": [3.0], "case": [1.0]})
+    bounds = {"when": (dt.datetime(2025, 1, 1), dt.datetime(2025, 12, 31))}
+    with dp.protect(rows, privacy_unit="Who am I", max_rows=1, bounds=bounds, budget=1) as session:
+        found = session.sql("DESCRIBE data").to_dict()
+        answers = dict(zip(found["column_name"], found["answers"], strict=True))
+        assert 'COUNT(DISTINCT "Who am I")' in answers["Who am I"]
+        assert answers["when"].endswith('such as year("when")')
+        assert answers["Money (€)"].endswith('of clamp("Money (€)", lo, hi)')
+        for name, written in (("when", 'year("when")'), ("Money (€)", 'clamp("Money (€)", 0, 9)'),
+                              ("case", 'clamp("case", 0, 9)')):  # fmt: skip
+            assert written.split(",")[0] in answers[name]
+            assert session.preview(f"SELECT SUM({written}) AS n FROM data", 1).epsilon == 1
 
 
 @pytest.mark.parametrize(

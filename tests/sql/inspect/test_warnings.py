@@ -37,6 +37,24 @@ def test_a_filter_that_some_value_passes(where: str) -> None:
     assert warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}") == ()
 
 
+@pytest.mark.parametrize("where", [
+    "age = NULL", "note <> NULL", "NULL > pay", "NOT age = NULL", "age IN (NULL)", "age NOT IN (1, NULL)",
+    "age > 3 AND note = NULL", "age BETWEEN 1 AND NULL",
+])  # fmt: skip
+def test_a_comparison_with_null(where: str) -> None:
+    (warning,) = warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}")
+    assert warning.startswith("no row passes ")
+    assert warning.endswith("write IS NULL")
+
+
+@pytest.mark.parametrize("where", [
+    "age IS NULL", "age IN (1, NULL)", "age = NULL OR age = 3", "age IS NOT DISTINCT FROM NULL",
+    "age = COALESCE(NULL, 3)", "age NOT IN (1, 2)",
+])  # fmt: skip
+def test_a_null_that_hides_no_row(where: str) -> None:
+    assert warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}") == ()
+
+
 def test_bounds_that_leave_one_value() -> None:
     (warning,) = warnings("SELECT AVG(clamp(pay, 100, 200)) AS n FROM data")
     assert "same for every row" in warning

@@ -212,6 +212,15 @@ def missing(path: str) -> LedgerError:
     )
 
 
+def gone(where: str, number: int) -> LedgerError:
+    """Make the error of a ledger that is not there, or empty, though its head names an entry."""
+    return LedgerError(
+        f"The ledger at {where} is gone or empty, but its head names entry {number}.",
+        "Put the newest copy of the ledger back beside its head. Where there is no copy, `discreet budget adopt` "
+        "begins a new ledger with all that its head says was spent.",
+    )
+
+
 def sync_folder(path: str) -> None:
     """Make the name of a file durable."""
     if sys.platform == "win32":

@@ -10,9 +10,9 @@ import sqlite3
 
 from discreet.errors import LedgerError
 from discreet.ledger.chain.book import Book
-from discreet.ledger.chain.entry import FORMAT, Head, genesis
+from discreet.ledger.chain.entry import FORMAT, genesis
 from discreet.ledger.faults import busy
-from discreet.ledger.sqlite.head import HeadFile, beside, head_of, missing, sync_folder
+from discreet.ledger.sqlite.head import HeadFile, beside, gone, head_of, missing, sync_folder
 from discreet.ledger.sqlite.schema import MAKE
 
 
@@ -120,7 +120,7 @@ def _fill(connection: sqlite3.Connection, head: HeadFile, where: str) -> bool:
     """Make the tables, unless the head says that there were some."""
     noted = head.read()
     if noted.book.head.number:
-        raise _gone(where, noted.book.head)
+        raise gone(where, noted.book.head.number)
     fill(connection, noted.identity, where)
     return True
 
@@ -148,14 +148,6 @@ def format_of(connection: sqlite3.Connection, where: str) -> int | None:
             "of this one's.",
         )
     return FORMAT
-
-
-def _gone(where: str, head: Head) -> LedgerError:
-    return LedgerError(
-        f"The ledger at {where} is gone or empty, but its head names entry {head.number}.",
-        "Put the newest copy of the ledger back beside its head. Where there is no copy, `discreet budget adopt` "
-        "begins a new ledger with all that its head says was spent.",
-    )
 
 
 def _size(where: str) -> int:

@@ -51,7 +51,7 @@ def facts(policy: Policy) -> dict[str, Any]:
         "budget": {"epsilon": exact(policy.budget.epsilon), "delta": exact(policy.budget.delta)},
         "accounting": ACCOUNTING[policy.budget.accountant],
         "bounds_and_keys": [
-            {"table": name, "column": column, "declared": declared.words()}
+            {"table": name, "column": column, "declared": declared.words() or "no bounds, no keys"}
             for name, table in private.items()
             for column, declared in table.columns.items()
         ],

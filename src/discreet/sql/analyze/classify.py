@@ -41,8 +41,8 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.join_groups import one_after_the_other
 from discreet.sql.syntax.looking import INFORMATION
+from discreet.sql.syntax.names.qualified import drop_schemas
 from discreet.sql.syntax.nodes import conjunct_nodes
-from discreet.sql.syntax.qualified import drop_schemas
 from discreet.sql.syntax.refusal import refuse
 
 if TYPE_CHECKING:

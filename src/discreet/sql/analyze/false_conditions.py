@@ -1,6 +1,7 @@
 """Conditions that no row of any data set passes, as the text and the policy alone say.
 
-One compares a column with values that are none of its keys, such as misspelt ones; another compares beyond its bounds.
+One compares a column with values that are none of its keys, such as misspelt ones; another compares beyond its bounds,
+or with NULL.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import Span, Value
+
+_COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge"})
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,19 @@ def unlisted(condition: Expression) -> Unlisted | None:
 
 def never_true(condition: Expression) -> bool:
     """Whether no row of any data set passes a condition."""
-    return verdict(condition) is False or unlisted(condition) is not None
+    return verdict(condition) is False or unlisted(condition) is not None or against_null(condition)
+
+
+def against_null(condition: Expression) -> bool:
+    """Whether a condition compares with NULL, which is neither true nor false: x = NULL, or x NOT IN (1, NULL)."""
+    negated = isinstance(condition, Call) and condition.name == "not"
+    inner = condition.args[0] if isinstance(condition, Call) and negated else condition
+    if not isinstance(inner, Call):
+        return False
+    nulls = [isinstance(one, Literal) and one.value is None for one in inner.args]
+    if inner.name == "in":
+        return nulls[0] or (any(nulls) if negated else all(nulls[1:]))
+    return inner.name in _COMPARED and any(nulls)
 
 
 def verdict(condition: Expression) -> bool | None:

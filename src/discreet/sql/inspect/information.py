@@ -19,6 +19,7 @@ from discreet.sql.expressions.key_range import range_of_keys
 from discreet.sql.inspect.column_rules import rule
 from discreet.sql.inspect.wording import end
 from discreet.sql.syntax.looking import COLUMNS, INFORMATION, TABLES
+from discreet.sql.syntax.names.quoted import column_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -117,22 +118,22 @@ def _key(table: PrivateTable, column: PrivateColumn) -> str:
 
 def _answers(column: PrivateColumn, unit: bool) -> str:
     """Which parts of a question the column can stand in unchanged."""
-    span, kind = column.scan.span, column.type
+    span, kind, name = column.scan.span, column.type, column_name(column.name)
     if unit:
-        return f"COUNT(DISTINCT {column.name}), joins, GROUP BY in a sub-query"
+        return f"COUNT(DISTINCT {name}), joins, GROUP BY in a sub-query"
     if kind is Type.OTHER:
-        return f"COUNT({column.name}), IS NULL"
+        return f"COUNT({name}), IS NULL"
     if kind.item is not None:
-        return f"len, list_contains, UNNEST{'' if span.hi is not None else f' of {column.name}[1:n]'}"
+        return f"len, list_contains, UNNEST{'' if span.hi is not None else f' of {name}[1:n]'}"
     found = [_ANY]
     if span.domain is not None or (span.bounded and kind in (Type.INTEGER, Type.DATE, Type.BOOLEAN)):
         found.append("GROUP BY")
     elif span.bounded and kind is Type.TIMESTAMP:
-        found.append(f"GROUP BY of parts, such as year({column.name})")
+        found.append(f"GROUP BY of parts, such as year({name})")
     if kind is Type.BOOLEAN or (span.bounded and kind in (Type.INTEGER, Type.FLOAT)):
         found.append(_SUMS)
     elif kind in (Type.INTEGER, Type.FLOAT):
-        found.append(f"{_SUMS} of clamp({column.name}, {range_of_keys(span) or 'lo, hi'})")
+        found.append(f"{_SUMS} of clamp({name}, {range_of_keys(span) or 'lo, hi'})")
     return ", ".join(found)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.relation import Relation
-from discreet.sql.analyze.false_conditions import conditions, unlisted, verdict
+from discreet.sql.analyze.false_conditions import against_null, conditions, unlisted, verdict
 from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.functions.casts import NARROW
 from discreet.sql.inspect.cut_joins import cut_joins
@@ -59,7 +59,7 @@ def _of_release(release: PlannedRelease) -> Iterator[str]:
 
 
 def no_row_passes(plan: QueryPlan) -> tuple[str, ...]:
-    """Name the conditions that no row of any data set can pass: values beyond bounds, or none of the keys.
+    """Name the conditions that no row of any data set can pass: values beyond bounds, none of the keys, or NULL.
 
     Privacy: reads the plan only.
     """
@@ -71,6 +71,8 @@ def _empty(relation: Relation) -> Iterator[str]:
     for condition in conditions(relation):
         if verdict(condition) is False:
             yield f"no row passes {words(condition)}, because values are clamped into their bounds first"
+        elif against_null(condition):
+            yield f"no row passes {words(condition)}, because nothing is equal to NULL or unlike it: write IS NULL"
         elif said := _unlisted(condition):
             yield said
 

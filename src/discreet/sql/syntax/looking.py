@@ -6,6 +6,8 @@ repeat the policy and say nothing of the data (`inspect/information.py` fills th
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import sqlglot
 from sqlglot import exp
 
@@ -69,11 +71,18 @@ def rename(query: exp.Query) -> None:
             table.set("alias", exp.TableAlias(this=exp.to_identifier(alias)))
 
 
-def no_schema(table: exp.Table) -> tuple[str, str]:
-    """Cause and fix of the refusal of a table with a schema."""
+def no_schema(table: exp.Table, known: Collection[str] = ()) -> tuple[str, str]:
+    """Cause and fix of the refusal of a table with a schema; `known` are the tables of the session, in lower case."""
     if SCHEMA in table.sql("duckdb").lower():
         return f"Of {SCHEMA} there are two tables.", f"Write {TABLES} or {COLUMNS}."
-    return "A table is named by one word, without schema or database.", f"Write {table.name}."
+    front = table.args["db"].name if table.args.get("db") else ""
+    file = (
+        front.lower() in known and table.name.lower() not in known
+    )  # visits.csv is meant for the table visits
+    return (
+        "A table is named by one word, without schema or database.",
+        f"Write {front if file else table.name}.",
+    )
 
 
 def described(query: exp.Query) -> exp.Table | None:

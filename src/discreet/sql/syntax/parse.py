@@ -16,6 +16,7 @@ from discreet.engines.sandbox import for_strangers
 from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, named_windows, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import RENAMED, has_other_names, use_known_names
+from discreet.sql.syntax.names.quoted import unquoted
 from discreet.sql.syntax.nodes import has_window
 from discreet.sql.syntax.refusal import refuse, refuse_at
 from discreet.sql.syntax.rewrites import padded
@@ -276,10 +277,12 @@ def _syntax(text: str, error: Exception) -> QueryRefused:
     if bounds is not None:
         return refuse_at(text, *bounds.span(), "Bounds are not an argument of an aggregate here.",
                   "Write AVG(clamp(x, 0, 100)) for AVG(x, contribution_bounds_per_row => (0, 100)).")  # fmt: skip
+    named = unquoted(text, _offset(text, line, column)) if line else None
     fix = (
         f"Leave TOP {top[1]} out and write LIMIT {top[1]} at the end, behind an ORDER BY."
         if top is not None
-        else "Check the spelling there, and the comma before it; a name with spaces or signs in it stands in double "
+        else named
+        or "Check the spelling there, and the comma before it; a name with spaces or signs in it stands in double "
         "quotes, a text in single ones."
     )
     return QueryRefused(f"This is not SQL that can be read: {fault}.", fix,

@@ -153,7 +153,11 @@ def test_more_cells_than_are_printed_are_named(
     birds: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("discreet.cli.commands.structures.map.SHOWN", 2)
-    *_, second, more = run(*GIVEN).stdout.splitlines()
+    _, legend, first, second, more = run(*GIVEN).stdout.splitlines()
+    assert legend == "  each by its middle, east before north, with its number and interval"
+    east, north = map(float, first.partition(":")[0].split(","))
+    assert 4.3 < east < 6.0
+    assert 51.5 < north < 52.7
     assert second.startswith("  ")
     assert more.startswith("  … and ")
     assert "--json, or -o map.geojson" in more

@@ -8,7 +8,9 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import discreet as dp
 from discreet.engines.duckdb.sources.databases import attach_database
+from discreet.errors import SourceError
 
 TIMES = 10
 PATIENCE = 60.0
@@ -58,6 +60,16 @@ def test_no_statement_waits_for_a_connection_that_is_gone(file: str, monkeypatch
         attach_database(connection, file, None, None)
     (attach,) = (sql for sql in said if "ATTACH" in sql)
     assert "IF NOT EXISTS" not in attach
+
+
+def test_a_file_without_tables_is_not_told_to_name_one(tmp_path: Path) -> None:
+    path = str(tmp_path / "empty.duckdb")
+    duckdb.connect(path).close()
+    with pytest.raises(SourceError) as caught:
+        dp.protect(path, privacy_unit="row", budget=1)
+    assert (caught.value.cause, caught.value.fix) == (
+        "The database has no table.", "Check the path, or make a table in it first."
+    )  # fmt: skip
 
 
 def test_several_tables_of_one_file_are_opened_once(file: str) -> None:

@@ -184,6 +184,8 @@ def _print(made: HeatMap) -> None:
     """The map in a line, and its greatest cells."""
     typer.echo(str(made))
     spots = made.hot_spots
+    if spots:
+        typer.echo("  each by its middle, east before north, with its number and interval")
     for spot in spots[:SHOWN]:
         x, y = spot.middle
         named = f"{spot.name}  " if spot.name else ""

@@ -110,9 +110,11 @@ def _tables(
     main = [row for row in rows if row[0] == "main"]
     found = (main or rows) if inner is None else _named(rows, inner)
     if not found:
-        what = "no table" if inner is None else f"no table {inner}"
+        if inner is None:
+            raise SourceError("The database has no table.", "Check the path, or make a table in it first.")
         raise SourceError(
-            f"The database has {what}.", "Check the name of the table; schema.table names its schema."
+            f"The database has no table {inner}.",
+            "Check the name of the table; schema.table names its schema.",
         )
     origins: dict[str, Origin] = {}
     for schema, table in found:

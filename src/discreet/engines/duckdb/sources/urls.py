@@ -14,6 +14,8 @@ SUFFIXES = {
     "csv": (".csv", ".csv.gz", ".tsv", ".tsv.gz"),
     "duckdb": (".duckdb", ".ddb", ".db"),
 }
+SHEETS = (".xlsx", ".xls", ".xlsm", ".ods")
+"""The suffixes of workbooks, which no kind of source reads."""
 
 
 def read_url(url: str) -> tuple[str, str, str | None]:
@@ -42,6 +44,11 @@ def kind_of(path: str) -> str:
             return kind
     if os.path.isdir(path):
         return "parquet"
+    if path.lower().endswith(SHEETS):
+        raise SourceError(
+            f"The source {Path(path).name} is a workbook, which is not read.",
+            "Save its sheet as CSV, and name that file.",
+        )
     raise SourceError(
         f"The kind of the source {Path(path).name} cannot be told from its name.",
         'Write it in front, as in "parquet:path", "csv:path" or "duckdb:path".',

@@ -58,4 +58,4 @@ def _plain(
         named.meta.update(table.this.meta)
         table.set("this", named)
     elif schema.name.lower() not in DEFAULT:
-        raise refuse(table, *no_schema(table))
+        raise refuse(table, *no_schema(table, known))

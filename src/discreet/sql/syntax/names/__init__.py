@@ -1,0 +1,1 @@
+"""Names in a question: schemas in front of them, and quotes around them."""
