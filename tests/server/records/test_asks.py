@@ -93,7 +93,8 @@ def began(came: int) -> Began:
 def test_who_asks_the_same_waits_for_the_slot_of_the_one_that_was_charged(
     open_state: OpenState, tmp_path: Path
 ) -> None:
-    now, history, desk = [1000.0], History(), []
+    now, history = [1000.0], History()
+    desk: list[Began] = []
     state = open_state(tmp_path / "service.db", lambda: now[0])
     asks = Asks(state, {"hospital": history}, lambda: desk, 0.25)  # type: ignore[dict-item]
     asks.note("ana", "hospital", "k", {}, state.exactly())
