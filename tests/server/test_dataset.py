@@ -120,3 +120,25 @@ def test_a_preview_reads_the_same_whether_an_answer_waits_for_its_slot_or_is_not
     assert reads(ana) == charged != nobody
     assert reads(ben) == nobody == []
     found.session.close()
+
+
+def test_who_asks_what_is_being_answered_waits_for_its_slot_and_pays_then(tmp_path: Path) -> None:
+    """The moment of a second answer, or of its charge, would tell how long the first question took."""
+    found = open_dataset(make_hospital(tmp_path / "hospital"))
+    ana, ben = (found.analyst(name, Terms(Fraction(5))) for name in ("ana", "ben"))
+    asked: dict[str, Any] = {"query": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
+    ana.sql(**asked)
+    spent: list[Fraction] = []
+
+    class Slots:
+        def to_wait_for(self, dataset: str, key: str) -> bool:
+            assert (dataset, key) == ("hospital", ben.look(**asked).key)
+            spent.append(ben.budget.spent)
+            return len(spent) < 4
+
+    found.asks = Slots()  # type: ignore[assignment]
+    assert not ben.sql(**asked).replayed
+    assert len(spent) >= 4
+    assert set(spent) == {0}, "nothing is charged before the slot"
+    assert ben.budget.spent == Fraction(1, 2)
+    found.session.close()

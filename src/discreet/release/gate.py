@@ -10,6 +10,7 @@ source for that.
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Callable, Mapping
 from fractions import Fraction
@@ -23,6 +24,10 @@ from discreet.release.plan import Answer, Noisy, ReleasePlan
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event
+
+
+HELD = 0.005
+"""Seconds between two looks whether an answer is still held back."""
 
 
 class Payer(Protocol):
@@ -61,14 +66,18 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
     plan.rehearse()
     if plan.replay is None:
         return _anew(plan, ledger, payer)
-    with ledger.turn(plan.question):
-        kept = _replayed(plan, ledger)
-        if kept is None:
-            return _anew(plan, ledger, payer)
-        owed = payer.owes(plan.question)
-        if owed:
-            _charged(plan, ledger, payer.receive, see_loss(plan, payer.neighbours))
-        return plan.replay(kept, not owed)
+    while True:
+        with ledger.turn(plan.question):
+            kept = _replayed(plan, ledger)
+            if kept is None:
+                return _anew(plan, ledger, payer)
+            if not plan.held():
+                owed = payer.owes(plan.question)
+                if owed:
+                    _charged(plan, ledger, payer.receive, see_loss(plan, payer.neighbours))
+                return plan.replay(kept, not owed)
+        while plan.held():  # before the charge, whose time is seen
+            time.sleep(HELD)
 
 
 def _replayed(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:

@@ -38,6 +38,7 @@ class ReleasePlan(Generic[Noisy, Answer]):
             another analyst had bought is not. None where nothing is replayed.
         keep: makes the copy from the noisy values alone, where the answer cannot be built from them.
         file: takes the copy that the ledger kept, and gives it to `replay`, where it is large; else it is bytes.
+        held: whether a copy that the ledger kept is not to be had yet; whoever asks waits until it is.
     """
 
     question: str
@@ -53,3 +54,4 @@ class ReleasePlan(Generic[Noisy, Answer]):
     replay: Callable[[Any, bool], Answer] | None = None
     keep: Callable[[Noisy], bytes] | None = None
     file: IO[bytes] | None = None
+    held: Callable[[], bool] = field(default=lambda: False)

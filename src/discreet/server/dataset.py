@@ -47,7 +47,7 @@ class DataSet:
             if known is None or known.terms != terms:
                 known = AnalystSession(
                     self.session, name, terms.epsilon, most=terms.most, until=terms.until,
-                    hidden=partial(self._hidden, name),
+                    hidden=partial(self._hidden, name), held=self._held,
                 )  # fmt: skip
                 self._analysts[name] = known
             return known
@@ -64,6 +64,13 @@ class DataSet:
         # The same is read whether it is there or not, or the time of a preview would tell when it came.
         there, held = self.session.ledger.has_settled(key), self.asks.held_back(self.name, key)
         return held or not there
+
+    def _held(self, key: str) -> bool:
+        """Whether whoever asks the same has to wait for an answer: the slot of who asked first has not come."""
+        if self.asks is None:
+            return False
+        self.history.newest(0)  # reads the ledger's new entries
+        return self.asks.to_wait_for(self.name, key)
 
     def schema(self) -> list[dict[str, Any]]:
         """The tables, each with its columns and the questions that these can answer, from the policy alone."""

@@ -109,6 +109,7 @@ class AnalystSession(Session):
         most: the most that one question may cost; None for no cap of its own.
         until: seconds since 1970, after which nothing more is charged; None for no end.
         hidden: says of an answer, by its key, whether a preview may not tell yet that it is there; None for never.
+        held: says of it whether whoever asks the same has to wait for it; None for never.
 
     Raises:
         InvalidParameter: the name or epsilon cannot be used.
@@ -139,6 +140,7 @@ class AnalystSession(Session):
         most: Number | None = None,
         until: int | None = None,
         hidden: Callable[[str], bool] | None = None,
+        held: Callable[[str], bool] | None = None,
     ) -> None:
         vars(self).update(vars(session))
         self.name = name_of(name)
@@ -154,6 +156,7 @@ class AnalystSession(Session):
         )
         self._queries = self._queries.paid_by(self._account)
         self._queries.hidden = hidden or self._queries.hidden
+        self._queries.held = held or self._queries.held
         self._kept = self._queries.paid_by(ReadOnlyAccount(self._ledger, whole, guarantee))
 
     @property

@@ -86,6 +86,7 @@ class Queries:
         self._plans: dict[Question, QueryPlan] = {}
         self.remembered: Remembered | None = None if invented or policy.personal else Remembered()
         self.hidden: Callable[[str], bool] = lambda _: False  # a service keeps answers back until their slot
+        self.held: Callable[[str], bool] = lambda _: False  # likewise, from whoever asks the same meanwhile
 
     def paid_by(self, account: DataAccount) -> Queries:
         """The same, charged to another account, with everything that is remembered of statements shared."""
@@ -232,8 +233,9 @@ class Queries:
 
         whole = plan.whole
         parts = [part for release in whole.measured for part in release.parts]
+        key = self.identity(plan)
         return ReleasePlan(
-            question=self.identity(plan),
+            question=key,
             words=plan.text,
             loss=question.loss(plan.delta > 0),
             uses=uses_of(whole.measured),
@@ -246,6 +248,7 @@ class Queries:
             replay=replay,
             keep=keep,
             file=file,
+            held=lambda: self.held(key),
         )
 
     def rehearse(self, plan: QueryPlan) -> None:

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from discreet.ledger import Loss
 from discreet.server.problems import NotThere
-from discreet.server.records.asks import Asks
+from discreet.server.records.asks import Asks, Began
+from discreet.session.analyst import PlanSummary
 from tests.server.conftest import OpenState
 
 
@@ -78,4 +80,39 @@ def test_a_question_that_is_asked_again_before_its_answer_came_anew(
     assert asks.held_back("hospital", "k")
     now[0] = 2000.26
     assert not asks.held_back("hospital", "k")
+    state.close()
+
+
+def began(came: int) -> Began:
+    """A question that this thread asks."""
+    found = Began("hospital", came)
+    found.see(PlanSummary("k", 1, Loss(1)), known=False)
+    return found
+
+
+def test_who_asks_the_same_waits_for_the_slot_of_the_one_that_was_charged(
+    open_state: OpenState, tmp_path: Path
+) -> None:
+    now, history = [1000.0], History()
+    desk: list[Began] = []
+    state = open_state(tmp_path / "service.db", lambda: now[0])
+    asks = Asks(state, {"hospital": history}, lambda: desk, 0.25)  # type: ignore[dict-item]
+    asks.note("ana", "hospital", "k", {}, state.exactly())
+    first = began(state.exactly())
+    desk.append(first)
+    first("reading the data")
+    history.kept["k"] = at(1000.1), at(1000.6)  # the slot is at 1 s
+    assert not asks.to_wait_for("hospital", "k"), "its own answer is for the one who bought it"
+    for late in (0.3, 0.4):  # two of them, who must not wait for each other
+        now[0] = 1000 + late
+        desk.append(began(state.exactly()))
+        asks.note("ben", "hospital", "k", {}, state.exactly())
+    assert asks.to_wait_for("hospital", "k")
+    now[0] = 1001.001
+    assert asks.to_wait_for("hospital", "k"), "it is at work until its slot, whatever the clock of the ledger"
+    desk.remove(first)
+    assert not asks.to_wait_for("hospital", "k")
+    desk.clear()
+    now[0] = 1000.9
+    assert asks.to_wait_for("hospital", "k"), "the slot of another process has not come"
     state.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from discreet.accounting.loss import Loss
@@ -33,12 +34,17 @@ class Began:
 
     def see(self, look: PlanSummary, known: bool) -> None:
         """Note the plan of the question, and whether its answer is known."""
+        _ASKING.set(self)
         self.look = look
         self.key = "" if known else look.key
 
     def __call__(self, words: str) -> None:
         """Note that it was charged."""
         self.price = self.look.loss if self.look else None
+
+
+_ASKING: ContextVar[Began | None] = ContextVar("asking", default=None)
+"""The question of this thread."""
 
 
 class Asks:
@@ -100,8 +106,22 @@ class Asks:
 
     def held_back(self, dataset: str, key: str) -> bool:
         """Whether the slot of an answer has not come, in this process or another one; it is as good as not there."""
-        if self.at_work(dataset, key):
-            return True
+        return self.at_work(dataset, key) or self._before_slot(dataset, key)
+
+    def to_wait_for(self, dataset: str, key: str) -> bool:
+        """Whether an answer that is there is held back from the question of this thread.
+
+        Only those who had it computed are waited for, or two who ask the same again would wait for each other.
+        """
+        own = _ASKING.get()
+        if own is not None and own.price is not None and (own.dataset, own.key) == (dataset, key):
+            return False
+        others = [one for one in self._at_work() if isinstance(one, Began) and one.price is not None]
+        computed = any((one.dataset, one.key) == (dataset, key) for one in others)
+        return computed or self._before_slot(dataset, key)
+
+    def _before_slot(self, dataset: str, key: str) -> bool:
+        """Whether the slot of an answer in the ledger has not come, by the clock."""
         if not self._slot:
             return False
         rows = self._state.all("SELECT came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
