@@ -329,11 +329,17 @@ def test_roll_ups_take_the_names_of_what_is_selected(session: Session) -> None:
 
 
 def test_a_missing_comma_and_a_missing_quote_are_thought_of(session: Session) -> None:
-    for sql in (
-        "SELECT county COUNT(*) AS n FROM visits GROUP BY county",
-        "SELECT COUNT(*) FROM visits WHERE county = `A`",
+    for sql, fix in (
+        (
+            "SELECT county COUNT(*) AS n FROM visits GROUP BY county",
+            r"comma before it; .* a text in single ones",
+        ),
+        (
+            "SELECT COUNT(*) FROM visits WHERE county = `A`",
+            'Write "A": a name stands in double quotes, a text in single ones',
+        ),
     ):
-        with pytest.raises(QueryRefused, match=r"comma before it; .* a text in single ones"):
+        with pytest.raises(QueryRefused, match=fix):
             session.preview(sql, 1)
 
 

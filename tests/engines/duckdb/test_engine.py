@@ -209,7 +209,7 @@ def test_several_sources(parquet: Path, database: Path) -> None:
         ("nothing.parquet", "no Parquet file"),
         ("nothing.csv", "no file"),
         ("nothing.db", "no file"),
-        ("nothing.xlsx", "parquet:path"),
+        ("nothing.xlsx", "Save its sheet as CSV"),
         ("mysql://host/db", "not supported"),
         ({}, "no source"),
         ({"a": pa.table(FRAME), "A": pa.table(FRAME)}, "Two tables"),

@@ -33,7 +33,7 @@ def unquoted(text: str, stopped: int) -> str | None:
     """
     ticks = re.search(r"`([^`\n]{1,100})`", text)
     if ticks is not None:
-        return f"Write {quote(ticks[1])}: a name stands in double quotes, and not in backticks."
+        return f"Write {quote(ticks[1])}: a name stands in double quotes, a text in single ones, and none in backticks."
     try:
         tokens = DuckDB().tokenize(text)
     except TokenError:
