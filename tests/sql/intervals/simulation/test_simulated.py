@@ -9,6 +9,8 @@ import pytest
 from tests import shared
 from tests.inside import answer_of, exact_of, plan_of
 
+from discreet.sql.intervals.simulation import simulated
+
 
 def test_a_draw_that_is_no_number_may_lie_anywhere() -> None:
     """A quarter of all draws are below the number of rows, where the logarithm is NaN."""
@@ -37,3 +39,25 @@ def test_each_column_of_one_expression_has_an_interval(sql: str) -> None:
     text = f"WITH r AS (SELECT c, COUNT(*) AS n, SUM(x) AS s FROM data GROUP BY c) {sql}"
     answer = session.sql(text, epsilon=1).to_arrow()
     assert answer.column_names == ["n", "n_low", "n_high", "s", "s_low", "s_high"]
+
+
+@pytest.mark.parametrize("items", ["*", "*, n + 1 AS m", "c, n"])
+def test_a_star_is_run_on_all_draws_at_once(monkeypatch: pytest.MonkeyPatch, items: str) -> None:
+    """Run one by one, it takes a hundred times as long; a star takes the hidden columns from inside along."""
+
+    def one_by_one(*_: object) -> object:
+        raise AssertionError("it is run on each draw")
+
+    monkeypatch.setattr(simulated, "_one_by_one", one_by_one)
+    data = pa.table({"c": ["a", "b"] * 500})
+    with shared.protect(data, privacy_unit="row", keys={"c": ["a", "b"]}, budget=9) as session:
+        text = f"SELECT {items} FROM (SELECT c, COUNT(*) AS n FROM data GROUP BY c) WHERE n > -1000"
+        answer = session.sql(text, epsilon=1)
+    for name in set(answer.columns) - {"c"}:
+        middle = [
+            (low.as_py() + high.as_py()) / 2
+            for low, high in zip(answer.low[name], answer.high[name], strict=True)
+        ]
+        assert all(
+            abs(value.as_py() - at) < 5 for value, at in zip(answer.values.column(name), middle, strict=True)
+        )

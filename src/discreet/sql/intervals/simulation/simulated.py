@@ -13,7 +13,7 @@ from discreet import arrow
 from discreet.arrow import is_number, plain
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import PostProcessingError
-from discreet.release.noisy_schema import CELL, NoisySchema, aggregate_name
+from discreet.release.noisy_schema import CELL, ID, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
@@ -98,7 +98,7 @@ def simulated_intervals(
     shapes = {name: tuple(Output(c, False) for c in table.column_names) for name, table in public.items()}
     try:
         rewritten = rewrite((found or plan).post, noisy_shapes(plan), shapes)
-        shown = _by_column(values.column_names, rewritten.outputs, 0 if found is None else len(found.ids))
+        shown = _by_column(values.column_names, rewritten.outputs)
     except CannotRewriteError:
         return _one_by_one(plan, noisy, public, values, rows, found, asked, confidence)
     wanted = [name for name in asked if shown[name].noisy]
@@ -118,15 +118,16 @@ def simulated_intervals(
     return by_row(ends, wanted, len(values)), ()
 
 
-def _by_column(names: Sequence[str], outputs: Sequence[Output], hidden: int) -> dict[str, Output]:
-    """The outputs by the columns of the answer, without the hidden ones behind them.
+def _by_column(names: Sequence[str], outputs: Sequence[Output]) -> dict[str, Output]:
+    """The outputs by the columns of the answer, without the hidden ones, which a star takes from inside as well.
 
     Raises:
         CannotRewriteError: one expression has made several columns, as UNNEST of a struct does.
     """
-    if len(names) + hidden != len(outputs):
+    shown = [each for each in outputs if not each.name.startswith(ID)]
+    if len(names) != len(shown):
         raise CannotRewriteError
-    return dict(zip(names, outputs, strict=False))
+    return dict(zip(names, shown, strict=True))
 
 
 def over_all(tables: Mapping[str, pa.Table], rows: pa.Table, draws: int, sql: str) -> pa.Table:
