@@ -395,7 +395,8 @@ def test_a_service_takes_five_hundred_aggregates(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize(
     "text",
     ["SET SELECT 'secret' AS a", "SET x = (SELECT 'secret'", "KILL 'secret' + 1", "ALTER SESSION 'secret' 2",
-     "EXPLAIN ANALYZE 'secret'", "SHOW 'secret' 1", "CALL f('secret')", "PRAGMA x='secret'"],
+     "EXPLAIN ANALYZE 'secret'", "SHOW 'secret' 1", "CALL f('secret')", "PRAGMA x='secret'",
+     "SELECT COUNT(*) FROM t WHERE when > 3; SHOW 'secret' 1"],
 )  # fmt: skip
 def test_no_log_holds_a_text_that_is_no_question(text: str, caplog: pytest.LogCaptureFixture) -> None:
     with contextlib.suppress(QueryRefused):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-import sqlglot
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
 from discreet.quoting import quote
+from discreet.sql.syntax.pivot_statement import statements
 
 
 def column_name(name: str) -> str:
@@ -49,7 +49,7 @@ def unquoted(text: str, stopped: int) -> str | None:
 def _is_column(text: str, name: str) -> bool:
     """Whether a text is one query, in which the name is that of a column."""
     try:
-        (query,) = sqlglot.parse(text, read="duckdb")
+        (query,) = statements(text)
     except (ParseError, TokenError, RecursionError, ValueError):
         return False
     return isinstance(query, exp.Query) and any(one.name == name for one in query.find_all(exp.Column))
