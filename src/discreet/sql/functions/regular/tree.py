@@ -75,7 +75,7 @@ class Once:
 Node = Chars | Edge | NotBehind | Sequence | Choice | Repeat | Group | Once
 
 _PIECE = re.compile(
-    r"(?P<set>\[\^?(?:\\.|[^\]\\])*\])|(?P<quantifier>(?:[*+?]|\{\d+(?:,\d*)?\})\??)|(?P<open>\((?:\?:)?)|.",
+    r"\\.|(?P<set>\[\^?(?:\\.|[^\]\\])*\])|(?P<quantifier>(?:[*+?]|\{\d+(?:,\d*)?\})\??)|(?P<open>\((?:\?:)?)|.",
     re.DOTALL,
 )
 
@@ -91,10 +91,9 @@ def parse(pattern: str) -> Node:
     stack: list[tuple[bool, list[list[Node]]]] = [(False, [[]])]
     place = 0
     while place < len(pattern):
-        found = re.compile(r"\\.", re.DOTALL).match(pattern, place) or _PIECE.match(pattern, place)
+        found = _PIECE.match(pattern, place)
         assert found is not None
-        piece, place = found[0], found.end()
-        kind = found.lastgroup if piece[0] != "\\" else ""
+        piece, place, kind = found[0], found.end(), found.lastgroup
         if kind == "open":
             stack.append((piece == "(", [[]]))
         elif kind == "quantifier":
