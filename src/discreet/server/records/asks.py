@@ -101,8 +101,7 @@ class Asks:
 
     def at_work(self, dataset: str, key: str) -> bool:
         """Whether this process is at work on a question: until the slot of its answer."""
-        about = [one for one in self._at_work() if isinstance(one, Began)]
-        return any((one.dataset, one.key) == (dataset, key) for one in about)
+        return bool(self._asking(dataset, key))
 
     def held_back(self, dataset: str, key: str) -> bool:
         """Whether the slot of an answer has not come, in this process or another one; it is as good as not there."""
@@ -116,9 +115,13 @@ class Asks:
         own = _ASKING.get()
         if own is not None and own.price is not None and (own.dataset, own.key) == (dataset, key):
             return False
-        others = [one for one in self._at_work() if isinstance(one, Began) and one.price is not None]
-        computed = any((one.dataset, one.key) == (dataset, key) for one in others)
+        computed = any(one.price is not None for one in self._asking(dataset, key))
         return computed or self._before_slot(dataset, key)
+
+    def _asking(self, dataset: str, key: str) -> list[Began]:
+        """Who asks a question in this process, until the slot of its answer."""
+        about = [one for one in self._at_work() if isinstance(one, Began)]
+        return [one for one in about if (one.dataset, one.key) == (dataset, key)]
 
     def _before_slot(self, dataset: str, key: str) -> bool:
         """Whether the slot of an answer in the ledger has not come, by the clock."""
