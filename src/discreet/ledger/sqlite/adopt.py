@@ -23,7 +23,7 @@ from discreet.ledger.faults import busy
 from discreet.ledger.postgres.address import is_address
 from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
-from discreet.ledger.sqlite.making import connected, fill, format_of
+from discreet.ledger.sqlite.making import connected, fill, format_of, make_file
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.store import NOTHING, Needs, Result, Rows
 from discreet.records import dataclass
@@ -145,8 +145,7 @@ def _begin_again(where: str, timeout: float) -> None:
             raise LedgerError(
                 f"There is no ledger {where}, and its head is empty.", "Put the newest copy of both back."
             )
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        make_file(where)
         connection = connected(where, timeout)
         stack.callback(connection.close)
         if format_of(connection, where) is None:

@@ -94,16 +94,20 @@ def _see_new(where: str, place: str) -> None:
         )
 
 
+def make_file(where: str) -> None:
+    """Make an empty file where there is none."""
+    # Questions and salts are nobody else's business. SQLite's side files take the same mode.
+    with contextlib.suppress(FileExistsError):
+        os.close(os.open(where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+
+
 def _made(where: str, timeout: float, head: HeadFile) -> tuple[sqlite3.Connection, bool]:
     """A connection to a file that was empty, and whether the tables were made by this process."""
     made = False
     if not _size(where) and head.empty():
         identity = secrets.token_hex(16)
         head.write(identity, Book(genesis(identity), {}), both=True)
-    if not os.path.exists(where):
-        # Questions and salts are nobody else's business. SQLite's side files take the same mode.
-        with contextlib.suppress(FileExistsError):
-            os.close(os.open(where, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+    make_file(where)
     connection = connected(where, timeout)
     try:
         if format_of(connection, where) is None:
