@@ -17,7 +17,7 @@ def exists(url: str) -> bool:
     """Whether there is a ledger at a path or a url, or files of one that is gone; looking makes none.
 
     Raises:
-        LedgerError: the server of a url cannot be reached; or a file is gone, and the head beside it names an entry.
+        LedgerError: the server of a url cannot be reached.
     """
     from discreet.ledger.postgres.address import is_address, read_address
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 import tempfile
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -93,7 +92,10 @@ def command(
         )
         console.print("The steward writes a policy, once:\n")
         console.print("\n".join("  " + line for line in POLICY.splitlines()), style="cyan", markup=False)
-        stack.enter_context(_unsaid())
+        # A new ledger is no news here: the data was invented a moment ago.
+        log = logging.getLogger("discreet.ledger")
+        log.addFilter(_never)
+        stack.callback(log.removeFilter, _never)
         session = stack.enter_context(protect(policy=folder / "policy.toml"))
         truth = stack.enter_context(duckdb.connect())
         file = str(folder / "visits.parquet").replace("'", "''")
@@ -105,17 +107,6 @@ def command(
         console.print(f'  discreet query -p {keep}/policy.toml "{GREEDY.sql}" --epsilon 0.1', markup=False)
     console.print("  discreet init FILE -o policy.toml")
     console.print('  discreet query "SELECT COUNT(*) AS n FROM …" --epsilon 0.1')
-
-
-@contextmanager
-def _unsaid() -> Iterator[None]:
-    """Say nothing of the new ledger: the data was invented a moment ago."""
-    log = logging.getLogger("discreet.ledger")
-    log.addFilter(_never)
-    try:
-        yield
-    finally:
-        log.removeFilter(_never)
 
 
 def _never(record: logging.LogRecord) -> bool:
