@@ -115,9 +115,8 @@ class DataSet:
             elif table.privacy_unit == "row":
                 out.append((name, f"Protected is each row: no answer shows whether one was {step}."))
             else:
-                most = (
-                    "1 row of each counts" if table.max_rows == 1 else f"{table.max_rows} rows of each count"
-                )
+                one = table.max_rows == 1
+                most = "1 row of each counts" if one else f"{table.max_rows} rows of each count"
                 out.append(
                     (
                         name,

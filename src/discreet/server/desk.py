@@ -88,9 +88,8 @@ class Desk:
         """
         one = _Work(caller, about, monotonic())
         waiter = asyncio.wrap_future(self._submit(one, work))
-        waiter.add_done_callback(
-            see_outcome
-        )  # the caller may be gone by then, or is told that it takes too long
+        # The caller may be gone by then, or is told that it takes too long.
+        waiter.add_done_callback(see_outcome)
         done, _ = await asyncio.wait([waiter], timeout=self.caps.timeout)
         if not done:
             raise TooLong

@@ -187,10 +187,8 @@ class _Rest:
 
     async def receive(self) -> Message:
         """The next piece."""
-        more, self._more = (
-            self._more,
-            False,
-        )  # one that is given up in the middle of waiting is not waited for again
+        # One that is given up in the middle of waiting is not waited for again.
+        more, self._more = self._more, False
         message = await self._receive()
         self._more = more and message["type"] == "http.request" and bool(message.get("more_body", False))
         return message

@@ -201,9 +201,8 @@ def _warn(session: Session, text: str, price: Mapping[str, Any], keywords: Mappi
     from discreet.escaping import name
 
     warnings: tuple[str, ...] = ()
-    with contextlib.suppress(
-        DiscreetError
-    ):  # the question itself is refused; or, as EXPLAIN, it has no errors
+    # The question itself is refused then; or, as EXPLAIN, it has no errors.
+    with contextlib.suppress(DiscreetError):
         warnings = session.preview(text, **price, **keywords).warnings
     for warning in warnings:
         say(f"warning: {name(options_for(warning))}")

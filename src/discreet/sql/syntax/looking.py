@@ -76,9 +76,8 @@ def no_schema(table: exp.Table, known: Collection[str] = ()) -> tuple[str, str]:
     if SCHEMA in table.sql("duckdb").lower():
         return f"Of {SCHEMA} there are two tables.", f"Write {TABLES} or {COLUMNS}."
     front = table.args["db"].name if table.args.get("db") else ""
-    file = (
-        front.lower() in known and table.name.lower() not in known
-    )  # visits.csv is meant for the table visits
+    # visits.csv is meant for the table visits.
+    file = front.lower() in known and table.name.lower() not in known
     return (
         "A table is named by one word, without schema or database.",
         f"Write {front if file else table.name}.",
