@@ -41,6 +41,8 @@ FLOORS = (
 )
 """The rooms that the picture has, from the top down; those beside them, such as `plots`, no question enters."""
 
+RECORDS = "discreet.records"
+
 
 @dataclass
 class Way:
@@ -63,6 +65,8 @@ class Way:
             self.loading += {"call": 1, "return": -1}.get(event, 0)
         if event != "call" or self.loading or not name.startswith("discreet."):
             return
+        if name == RECORDS or frame.f_code.co_filename.startswith("<"):
+            return  # a method of a data class that nobody wrote, which versions of Python make in other places
         module = name.removeprefix("discreet.")
         if module not in self.modules:
             self.modules.append(module)
