@@ -78,7 +78,7 @@ class _File(apsw.VFSFile):
         self._name = Path(name if isinstance(name, str) else name.filename()).name
         super().__init__("", name, flags)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: Any, offset: int) -> None:  # noqa: N802
         self._disk.do(
             Op("write", self._name, offset, bytes(data)), lambda some: super(_File, self).xWrite(some, offset)
         )
