@@ -45,6 +45,21 @@ def test_from_a_name_to_a_question_and_its_end(running: Running) -> None:
     assert b"token revoked" in steward.get("/steward/audit").data
 
 
+def test_a_question_is_held_until_its_slot(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    steward = Visit(running, "stella")
+
+    def gauge() -> list[str]:
+        return re.findall(r"(?:answered|held) [0-9.]+", steward.get("/steward").data.decode())
+
+    before = gauge()
+    running.session("ana").sql(COUNT, epsilon="0.125")
+    after = gauge()
+    monkeypatch.setattr(running.service.asks, "_slot", 1e6)
+    early = gauge()
+    assert early not in (before, after)  # without slots the moment of the answer is seen
+    assert early[0] == "answered 0"
+
+
 def test_a_long_question_is_folded(running: Running) -> None:
     long = f"SELECT COUNT(*) AS n FROM visits WHERE age IN ({', '.join(map(str, range(200)))})"
     assert Visit(running, "ana").send("/data/hospital/ask", query=long, epsilon="0.01").status == 303
