@@ -44,7 +44,9 @@ async def overview(request: Request, visitor: Auditor) -> Response:
                     for part in parts
                     if part["dataset"] == one.name
                 ],
-                "log": [(line, service.asks.answered(one.name, line.key)) for line in one.history.newest(SHOWN)],
+                "log": [
+                    (line, service.asks.answered(one.name, line.key)) for line in one.history.newest(SHOWN)
+                ],
             }
             for one in service.datasets.values()
         ]

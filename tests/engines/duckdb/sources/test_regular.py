@@ -22,12 +22,14 @@ AGES = pa.table({"age": [31, 47, 62]})
 def test_a_pipe_is_no_data_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.chdir(tmp_path)
     os.mkfifo(name.rpartition(":")[2])
-    with pytest.raises(SourceError, match="is a pipe.*Save the data as a file"):
+    with pytest.raises(SourceError, match=r"is a pipe.*Save the data as a file"):
         open_source(name)
 
 
 @pytest.mark.parametrize("name", ["parts", "parquet:parts/*"])
-def test_a_pipe_among_the_files_of_a_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_a_pipe_among_the_files_of_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "parts" / "empty.parquet").mkdir(parents=True)
     parquet.write_table(AGES, tmp_path / "parts" / "a.parquet")
@@ -48,9 +50,10 @@ def test_a_pipe_beside_a_database(tmp_path: Path) -> None:
 
 def test_sockets_and_devices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    with socket.socket(socket.AF_UNIX) as made, pytest.raises(SourceError, match="is a socket"):
+    with socket.socket(socket.AF_UNIX) as made:
         made.bind("x.csv")
-        open_source("x.csv")
+        with pytest.raises(SourceError, match="is a socket"):
+            open_source("x.csv")
     with pytest.raises(SourceError, match="is a device"):
         open_source("csv:/dev/null")
     with pytest.raises(SourceError, match="is a device"):
