@@ -48,11 +48,12 @@ def tell_of_earlier(place: str, policy: Policy) -> None:
 
 def _others(place: Path) -> list[Path]:
     """The other ledgers of a folder, the one that was written last first."""
-    found: list[tuple[float, Path]] = []
     try:
-        for one in os.scandir(place.parent):
-            if one.name.endswith(SUFFIX) and one.name != place.name and one.is_file():
-                found.append((one.stat().st_mtime, Path(one.path)))
+        found = [
+            (one.stat().st_mtime, Path(one.path))
+            for one in os.scandir(place.parent)
+            if one.name.endswith(SUFFIX) and one.name != place.name and one.is_file()
+        ]
     except OSError:
         return []
     return [path for _, path in sorted(found, reverse=True)[:MOST]]
