@@ -35,7 +35,7 @@ ROOMS = {
     "session": "base budget opening previewing queries vouching",
     "sql/analyze": "from_clause private_select release_scope row_scope scope_tree",
     "sql/analyze/aggregates": "aggregate quantile_syntax unmatched_rows",
-    "sql/analyze/binding": "binder clamped_moments comparisons opaque_columns text_moments",
+    "sql/analyze/binding": "binder clamped_moments comparisons opaque_columns",
     "sql/analyze/joins": "joins outer_joins released same_units",
     "sql/analyze/subqueries": "correlated_release lookups",
     "sql/analyze/units": "columns windows",

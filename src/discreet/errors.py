@@ -236,7 +236,12 @@ class LedgerError(DiscreetError, RuntimeError):
 
     Before the charge no data was touched. When the ledger fails as the answer is settled, the charge stays and the
     answer is lost; `charged` tells the two apart.
+
+    Attributes:
+        unwritten: whether it is certain that nothing was written by the transaction that failed.
     """
+
+    unwritten = False
 
 
 class LedgerCorrupt(LedgerError):

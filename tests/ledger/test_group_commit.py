@@ -189,6 +189,9 @@ def test_who_waits_too_long_leaves_the_queue_in_order() -> None:
         first = pool.submit(group.submit, QueuedWork(lambda _: None, True), 5)
         entered.wait()
         assert not group.submit(QueuedWork(lambda _: None, True), 0.01)
+        with pytest.raises(LedgerError, match="busy") as late:
+            group.perform(lambda _: None, True, 0.01, "here")
+        assert late.value.unwritten
         gate.set()
         assert first.result()
     assert group.submit(QueuedWork(lambda _: None, True), 5)

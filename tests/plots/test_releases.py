@@ -104,9 +104,44 @@ def test_a_large_error_is_written_out() -> None:
 
 def test_many_rows_are_cut_and_it_is_said_and_equal_names_stay_apart() -> None:
     chart = release(_shown({"name": [f"g{at}" for at in range(MOST_BARS + 7)]}, [1] * (MOST_BARS + 7)))
-    assert "7 more rows are not shown" in chart.to_dict()["title"]["subtitle"][0]
+    assert "7 of 47 rows are not shown" in chart.to_dict()["title"]["subtitle"][0]
     twins = release(_shown({"a": ["x · y", "x"], "b": ["z", "y · z"]}, [1, 2]))
     assert len({row["key"] for row in _rows(twins, "key", "sure")}) == 2
+
+
+def _panels(chart: Any) -> dict[str, list[int]]:
+    """The keys of the points of each panel, by its title."""
+    found = {}
+    for panel in chart.to_dict()["vconcat"]:
+        inner = panel.get("hconcat", panel.get("vconcat", [panel]))[0]
+        layers = [layer for layer in inner["layer"] if layer["mark"]["type"] == "point"]
+        given = layers[0].get("data") or inner.get("data") or panel["data"]
+        rows = given["values"] if "values" in given else chart.to_dict()["datasets"][given["name"]]
+        found[panel["title"]["text"]] = [row["k"] for row in rows]
+    return found
+
+
+def test_few_series_over_an_ordered_key_are_points_below_each_other() -> None:
+    ages, sexes = list(range(18, 96)), ["F", "M"]
+    keys: dict[str, list[Any]] = {
+        "age": [age for _ in sexes for age in ages],
+        "sex": [sex for sex in sexes for _ in ages],
+    }
+    chart = release(_shown(keys, [300] * 156))
+    assert _panels(chart) == {"sex: F": ages, "sex: M": ages}, "each of the 156 groups is drawn"
+    (said,) = chart.to_dict()["title"]["subtitle"]
+    assert "the band is the interval" in said
+    assert "not shown" not in said
+    ends = set(re.findall(r'"domain": \[[^]]*\]', json.dumps(chart.to_dict())))
+    assert len(ends) == 2, "both panels have the same axes"
+    wards = {**keys, "ward": ["north"] * 78 + ["south"] * 78}
+    assert set(_panels(release(_shown(wards, [300] * 156)))) == {
+        "sex · ward: F · north",
+        "sex · ward: M · south",
+    }
+    assert "bar" in _kinds(release(_shown({name: some[::8] for name, some in keys.items()}, [300] * 20)))
+    many: dict[str, list[Any]] = {"age": ages * 2, "name": [f"g{at}" for at in range(156)]}
+    assert "bar" in _kinds(release(_shown(many, [300] * 156)))
 
 
 def test_a_float_without_interval_is_no_key() -> None:

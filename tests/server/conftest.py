@@ -22,6 +22,7 @@ from discreet.server.rate import Rate
 from discreet.server.records.state import State
 from discreet.server.service import Service, Settings
 from discreet.server.start import Listening, bound, open_service, process
+from discreet.session.analyst import AnalystSession
 
 POLICY = """\
 [budget]
@@ -91,6 +92,10 @@ class Running:
             self.service.people.grant("test", name, "hospital", epsilon)
         self.tokens[name] = self.service.people.issue("test", name, 1, scopes)
         return self.tokens[name]
+
+    def session(self, name: str) -> AnalystSession:
+        """The session of an analyst, past every desk: as another process of the service would ask."""
+        return self.service.datasets["hospital"].analyst(name, self.service.people.grants(name)["hospital"])
 
     def call(
         self,

@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +31,10 @@ from discreet.errors import (
     QueryRefused,
     SessionError,
 )
-from discreet.ledger import Ledger, Loss
+from discreet.ledger import Ledger, Loss, open_ledger
+from discreet.ledger.group_commit import fail
+from discreet.ledger.sqlite import store
+from discreet.ledger.sqlite.head import HeadFile
 from discreet.release.bill import Bill
 from discreet.session.queries import Queries
 
@@ -234,3 +238,58 @@ def test_errors_travel_between_processes() -> None:
         again = pickle.loads(pickle.dumps(error))
         assert str(again) == str(error)
         assert again.charged == error.charged
+
+
+def replaced(place: Path, how: str) -> None:
+    """Take a ledger away, or put another file in its place."""
+    old = place.read_bytes()
+    if how == "removed":
+        place.unlink()
+    elif how == "replaced":
+        (place.parent / "copy").write_bytes(old)
+        os.replace(place.parent / "copy", place)
+    else:
+        place.write_bytes(b"")
+
+
+@pytest.mark.parametrize("how", ["removed", "replaced", "emptied"])
+def test_a_ledger_that_is_gone_charges_nothing_and_says_so(tmp_path: Path, how: str) -> None:
+    place = tmp_path / "ledger.db"
+    session = dp.protect(TABLE, privacy_unit="row", bounds={"age": (0, 120)}, budget=5, ledger=place)
+    session.sql(COUNT, 1)
+    kept = place.read_bytes()
+    replaced(place, how)
+    for query in (f"{COUNT} WHERE x > 1", f"{COUNT} WHERE x > 2"):
+        error = raised(lambda query=query: session.sql(query, 1), LedgerError)  # type: ignore[misc]
+        assert isinstance(error, LedgerError)
+        assert error.charged is None
+        assert str(error).endswith("Nothing was charged.")
+    session.close()
+    place.write_bytes(kept)  # with the head, which went on naming the last charge
+    with open_ledger(place) as ledger:
+        assert ledger.verify() == 2  # one charge and its answer
+
+
+@pytest.mark.parametrize("planted", [False, True])
+def test_a_charge_whose_head_was_not_written_is_never_called_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planted: bool
+) -> None:
+    place = tmp_path / "ledger.db"
+    session = dp.protect(TABLE, privacy_unit="row", bounds={"age": (0, 120)}, budget=5, ledger=place)
+    session.sql(COUNT, 1)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(28, "full")
+
+    if planted:  # every failure is taken for one before the commit
+
+        def careless(requests: Any, problem: Exception, *, unwritten: bool = False) -> None:
+            fail(requests, problem, unwritten=True)
+
+        monkeypatch.setattr(store, "fail", careless)
+    with monkeypatch.context() as patch:
+        patch.setattr(HeadFile, "write", full)
+        error = raised(lambda: session.sql(f"{COUNT} WHERE x > 1", 1), LedgerError)
+    assert isinstance(error, LedgerError)
+    assert session.budget.spent == 2  # the commit stood before the head was to be written
+    assert (error.charged is None) is planted

@@ -66,6 +66,15 @@ def test_degrees_do_not_fit_a_projection_nor_metres_a_pole() -> None:
         Grid.read("1km", (0, 89.9, 1, 90))
 
 
+def test_outlines_end_at_the_poles() -> None:
+    grid = Grid.read("20deg", (-20, -90, 20, 90))
+    rows = range(-5, 5)
+    rings = grid.rings([grid.box(0, row) for row in rows])
+    ends = [(ring[0][1], ring[2][1]) for ring in rings]
+    assert ends == [(-90, -80), *((20 * row, 20 * row + 20) for row in rows[1:-1]), (80, 90)]
+    assert grid.index(0, 90) == (0, 4), "the pole itself has a cell"
+
+
 def test_outlines_of_a_projection_are_degrees() -> None:
     pytest.importorskip("pyproj")
     grid = Grid.read("1km", DUTCH, "EPSG:28992")

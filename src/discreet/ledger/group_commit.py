@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast
 
+from discreet.errors import LedgerError
 from discreet.ledger.faults import busy
 from discreet.ledger.store import NOTHING, Needs
 
@@ -115,7 +116,7 @@ class Group:
         """
         request = QueuedWork(work, writes, needs)
         if not self.submit(request, timeout):
-            raise busy(where)
+            raise not_begun(where)
         if request.error is not None:
             # Raised out here, the error carries no trace of the database's own, whose text may hold an answer.
             raise request.error
@@ -226,8 +227,23 @@ def run_all(
     step.sharing = False
 
 
-def fail(requests: Sequence[QueuedWork], problem: Exception) -> None:
-    """Let all requests that are not done end in an error."""
+def not_begun(where: str) -> LedgerError:
+    """The error of work that waited too long, and was not begun."""
+    problem = busy(where)
+    problem.unwritten = True
+    return problem
+
+
+def fail(requests: Sequence[QueuedWork], problem: Exception, *, unwritten: bool = False) -> None:
+    """Let all requests that are not done end in an error.
+
+    Args:
+        requests: the batch.
+        problem: the error.
+        unwritten: whether it is certain that nothing of them was written: the commit was not begun, or did not stand.
+    """
+    if unwritten and isinstance(problem, LedgerError):
+        problem.unwritten = True
     for request in requests:
         if not request.done:
             request.error = problem

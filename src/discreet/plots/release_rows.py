@@ -16,7 +16,7 @@ from discreet.far import values as values_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_BARS, MOST_GRID_CELLS = 40, 10_000
+MOST_BARS, MOST_GRID_CELLS, MOST_SERIES = 40, 10_000, 4
 ALL, NONE = "all", "none"
 _TOTALS = re.compile(r"\b(ROLLUP|CUBE|GROUPING\s+SETS)\s*\(|\bWITH\s+(ROLLUP|CUBE)\b", re.IGNORECASE)
 
@@ -86,7 +86,7 @@ def has_interval(row: Mapping[str, Any], name: str) -> bool:
 
 
 def kind_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
-    """The kind of picture that fits the keys: a grid, points or bars."""
+    """The kind of picture that fits the keys: a grid, points, series or bars."""
     if len(keys) == 2 and all(len({row[f"k {key}"] for row in rows}) > 2 for key in keys):
         cells = math.prod(len({row[f"k {key}"] for row in rows}) for key in keys)
         return "grid" if cells <= MOST_GRID_CELLS else "bars"
@@ -94,7 +94,37 @@ def kind_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
         values = [row[f"k {keys[0]}"] for row in rows]
         if all(map(ordered, values)) and (len(rows) > MOST_BARS or steps(values)):
             return "points"
-    return "bars"
+    return "bars" if line_of(rows, keys) is None else "series"
+
+
+def line_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str | None:
+    """The key along which more rows than bars are drawn as few series, each of the other keys' groups one; or None."""
+    if len(keys) < 2 or len(rows) <= MOST_BARS:
+        return None
+    many = max(keys, key=lambda key: len({row[f"k {key}"] for row in rows}))
+    if not all(ordered(row[f"k {many}"]) for row in rows):
+        return None
+    return many if len(series_of(rows, [key for key in keys if key != many])) <= MOST_SERIES else None
+
+
+def series_of(
+    rows: Sequence[Mapping[str, Any]], others: Sequence[str], nothing: str = NONE
+) -> dict[str, list[Mapping[str, Any]]]:
+    """The rows of each group of some keys, by its name, in the order of the keys."""
+    found: dict[tuple[Any, ...], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(tuple(row[f"k {key}"] for key in others), []).append(row)
+    try:
+        order = sorted(found)
+    except TypeError:  # NULL beside texts, say
+        order = list(found)
+    named: dict[str, list[Mapping[str, Any]]] = {}
+    for group in order:
+        name = label_of(found[group][0], others, nothing)
+        while name in named:
+            name += " "
+        named[name] = found[group]
+    return named
 
 
 def steps(values: Sequence[Any]) -> bool:

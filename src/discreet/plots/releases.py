@@ -1,17 +1,26 @@
-"""A release as a picture, with its intervals: bars, points over an ordered key, or a grid.
+"""A release as a picture, with its intervals: bars, points over an ordered key, a few series of them, or a grid.
 
 A release is taken by its shape, not by its class: `release_rows.Shown` lists the attributes that it needs.
 """
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from discreet.arrow import is_nested
 from discreet.errors import InvalidParameter
 from discreet.escaping import picture
+from discreet.plots.panels.points import (
+    CROSS,
+    LEAST_PANEL,
+    MOST_POINTS,
+    domain_of,
+    ends_of,
+    number_format,
+    points,
+    series,
+)
 from discreet.plots.release_rows import (
     MOST_BARS,
     Shown,
@@ -20,6 +29,7 @@ from discreet.plots.release_rows import (
     is_key,
     kind_of,
     label_of,
+    line_of,
     nothing_of,
     ordered,
     reach_of,
@@ -29,7 +39,6 @@ from discreet.plots.release_rows import (
     text_of,
 )
 from discreet.plots.theme import (
-    BAND,
     COLOURS,
     INK,
     PALE,
@@ -44,12 +53,9 @@ from discreet.plots.theme import (
 )
 from discreet.plots.unfolded import unfolded
 
-MOST_PANELS, MOST_POINTS = 4, 2000
-LEAST_PANEL = 100
-"""Panels that would be narrower beside each other stand below each other."""
+MOST_PANELS = 4
 GROUND: Final = "#9a9a9a"
 
-CROSS: Final = "\N{MULTIPLICATION SIGN}"
 EXPLAINED: Final = "the noise alone could have made it"
 _NONE: Final = f"{CROSS} no answer"
 
@@ -59,11 +65,13 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
 
     The columns with intervals are the measures, the others the keys, unless they hold floats. No key or one of
     text: bars with their intervals. One ordered key (a number, a date) with more than ten groups: points and a
-    band. Two keys of many groups: a grid, darker for more. A group without an answer (NULL, or a cell that is not
-    there) is marked with a cross; a pale bar or a hollow point has an interval that holds 0, so that the noise alone
-    could have made it. On a grid these cells have a ring, or are grey where cells are small, and the noise of all
-    cells together is reckoned with: of a thousand cells without anybody, fifty would stand out at 95 % each. Of the
-    numbers of a list, a map or a struct each is a row, named by its place; the first such measure is drawn alone.
+    band. More groups than bars, of one such key and few groups of the others: points and a band for each of these,
+    below each other. Two keys of many groups: a grid, darker for more. A group without an answer (NULL, or a cell
+    that is not there) is marked with a cross; a pale bar or a hollow point has an interval that holds 0, so that the
+    noise alone could have made it. On a grid these cells have a ring, or are grey where cells are small, and the
+    noise of all cells together is reckoned with: of a thousand cells without anybody, fifty would stand out at 95 %
+    each. Of the numbers of a list, a map or a struct each is a row, named by its place; the first such measure is
+    drawn alone.
 
     Args:
         shown: a `discreet.Release`, or anything of that shape.
@@ -112,14 +120,18 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         says = f"{noise}the noise is within ± {_rounded(error / 2)} {percent}{''.join(f'; {mark}' for mark in marks)}"
         return finish(chart, title or _title(wanted[:1], keys, means), fit, says)
     left = len(rows) - (MOST_BARS if kind == "bars" else MOST_POINTS)
-    cut = f"; {left:,} more rows are not shown" if left > 0 else ""
-    labels = _labels(rows, keys, nothing_of(shown)) if kind == "bars" else None
-    chart = _panels(rows, keys, wanted, fit, labels)
-    banded = kind == "points" and steps([row[f"k {keys[0]}"] for row in rows])
+    cut = f"; {left:,} of {len(rows):,} rows are not shown" if left > 0 else ""
+    along = line_of(rows, keys) if kind == "series" else keys[0] if kind == "points" else ""
+    if kind == "series":
+        chart = series(rows[:MOST_POINTS], (keys, str(along)), wanted, fit, nothing_of(shown))
+    else:
+        labels = _labels(rows, keys, nothing_of(shown)) if kind == "bars" else None
+        chart = _panels(rows, keys, wanted, fit, labels)
+    banded = bool(along) and steps([row[f"k {along}"] for row in rows])
     shape = "the band" if banded else "lines"
     verb = "is the interval" if banded else "are the intervals"
     lost = any(row[f"v {name}"] is None for row in rows for name in wanted)
-    if kind == "points" and any(is_explained(row, name) for row in rows for name in wanted):
+    if along and any(is_explained(row, name) for row in rows for name in wanted):
         cut += f"; hollow: {EXPLAINED}"
     says = f"{noise}{shape} {verb} of the noise {percent}{cut}{f'; {_NONE}' if lost else ''}"
     return finish(chart, title or _title(wanted, keys, means), fit, says)
@@ -137,7 +149,7 @@ def _panels(
     kind = "points" if labels is None else "bars"
     part = _panel(fit, 1 if stacked else len(wanted), len(rows), kind)
     if labels is None:
-        panels = [_points(rows, keys, name, part) for name in wanted]
+        panels = [points(rows, keys, name, part) for name in wanted]
     else:
         panels = [
             _bars(rows, (keys, labels), name, part, first=stacked or index == 0)
@@ -211,9 +223,9 @@ def _bars(
     if not first:
         y = alt.Y("key:N", sort=order, title=None, axis=alt.Axis(labels=False, ticks=False, domain=False))
     x = axis("v", picture(name), zero=True, tickCount=4)
-    ends = _ends(table)
-    x["scale"] = alt.Scale(domain=_domain([0.0, *ends]), nice=True)
-    x["axis"] = alt.Axis(tickCount=4, format=_format(ends))
+    ends = ends_of(table)
+    x["scale"] = alt.Scale(domain=domain_of([0.0, *ends]), nice=True)
+    x["axis"] = alt.Axis(tickCount=4, format=number_format(ends))
     given = [row for row in table if row["v"] is not None]
     lost = [{"key": row["key"], "v": 0.0, "words": _NONE} for row in table if row["v"] is None]
     bars = (
@@ -233,80 +245,6 @@ def _bars(
             y=y, x=alt.X(**x), text="words:N"
         )  # fmt: skip
     return chart.properties(width=part.width, height=part.height)
-
-
-def _format(ends: Sequence[float]) -> str:
-    """How numbers are written on an axis: whole while that is short."""
-    return "~s" if max(map(abs, ends), default=0.0) >= 100_000 else ",~f"
-
-
-def _ends(table: Sequence[Mapping[str, Any]]) -> list[float]:
-    """All that an axis must reach. A row without an answer may have an interval, of anything; it is not drawn."""
-    return [row[end] for row in table if row["v"] is not None for end in "vlh" if row[end] is not None]
-
-
-def _domain(ends: Sequence[float]) -> list[float]:
-    low, high = min(ends), max(ends)
-    return [low, high] if low < high else [low, low + 1]
-
-
-def _points(rows: Sequence[Mapping[str, Any]], keys: Sequence[str], name: str, part: Size) -> Any:
-    alt = altair()
-    (key,) = keys
-    ordered = sorted(rows[:MOST_POINTS], key=lambda row: row[f"k {key}"])
-    dated = isinstance(ordered[0][f"k {key}"], dt.date)
-    table = [
-        {
-            "k": row[f"k {key}"],
-            "v": row[f"v {name}"],
-            "l": row[f"l {name}"],
-            "h": row[f"h {name}"],
-            "sure": not is_explained(row, name),
-        }
-        for row in ordered
-    ]
-    if dated:
-        table = [{**row, "k": _instant(row["k"])} for row in table]
-    scale = (
-        alt.Scale(type="utc", nice=False, padding=8)
-        if dated
-        else alt.Scale(zero=False, nice=False, padding=8)
-    )
-    whole = not dated and all(isinstance(row["k"], int) for row in table)  # a year or a code, perhaps
-    plain = {"format": "d", "tickMinStep": 1} if whole else {}
-    labels = alt.Axis(labelOverlap=True, labelSeparation=10, tickCount=8, **plain)
-    x = alt.X(f"k:{'T' if dated else 'Q'}", title=picture(key), scale=scale, axis=labels)
-    ends = _ends(table)
-    y = axis("v", picture(name))
-    y["scale"] = alt.Scale(domain=_domain(ends or [0.0]), nice=True)
-    y["axis"] = alt.Axis(tickCount=5, format=_format(ends))
-    low = min(ends, default=0.0)
-    given = [row for row in table if row["v"] is not None]
-    lost = [{**row, "v": low} for row in table if row["v"] is None]
-    base = alt.Chart(data(given))
-    thick = 34 if len(table) <= 60 else 12 if len(table) <= 200 else 5
-    points = base.mark_point(filled=True, stroke=COLOURS[0], strokeWidth=1.2, size=thick, opacity=1).encode(
-        x=x, y=alt.Y(**y), fill=alt.condition("datum.sure", alt.value(COLOURS[0]), alt.value("white"))
-    )
-    span = {"x": x, "y": alt.Y(**{**y, "shorthand": "l:Q"}), "y2": "h:Q"}
-    if steps([row[f"k {key}"] for row in ordered]):
-        line = base.mark_line(color=COLOURS[0], strokeWidth=1.2 if thick > 5 else 0.8)
-        chart = (
-            base.mark_area(color=BAND, line=False).encode(**span) + line.encode(x=x, y=alt.Y(**y)) + points
-        )
-    else:
-        chart = base.mark_rule(color=COLOURS[2], strokeWidth=1.5).encode(**span) + points
-    if lost:
-        chart += alt.Chart(data(lost)).mark_text(text=CROSS, color=RULE, fontSize=part.font + 2, dy=-8).encode(
-            x=x, y=alt.Y(**y)
-        )  # fmt: skip
-    return chart.properties(width=part.width, height=part.height)
-
-
-def _instant(when: dt.date) -> str:
-    """A date or date-time as browsers read it in UTC, wherever they are."""
-    zone = "Z" if isinstance(when, dt.datetime) and when.tzinfo is None else ""
-    return when.isoformat() + zone
 
 
 def _grid(
@@ -332,7 +270,7 @@ def _grid(
     y = alt.Y("y:N", sort=names, title=picture(keys[1]), axis=thin)
     given = [row for row in table if row["v"] is not None]
     most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
-    legend = alt.Legend(format=_format([most]), gradientLength=int(0.6 * fit.height))
+    legend = alt.Legend(format=number_format([most]), gradientLength=int(0.6 * fit.height))
     colour = alt.Color("v:Q", title=picture(name), legend=legend).scale(
         range=["#f4f8fc", "#9fc3e0", "#3d7fb5", "#12355b"], domain=[min(0.0, least), max(most, least + 1e-9)],
         interpolate="lab",

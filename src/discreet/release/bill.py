@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from types import TracebackType
 from typing import Self
 
-from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, tell
+from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError, tell
 from discreet.ledger import Charge, Ledger, Loss
 from discreet.ledger.faults import UnknownOutcome
 
@@ -31,7 +31,12 @@ class Bill:
     def charge(self, ledger: Ledger, question: str, loss: Loss, charge: Callable[[], Charge]) -> Charge:
         """Charge, and note it; the bill is known afterwards, even if anything interrupts the charge."""
         self._unsure = ledger, question, loss.rounded_up(), dt.datetime.now(dt.UTC)
-        receipt = charge()
+        try:
+            receipt = charge()
+        except LedgerError as error:
+            if error.unwritten:
+                self._unsure = None
+            raise
         self._unsure = None
         self.add(receipt.loss)
         return receipt

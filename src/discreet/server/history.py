@@ -64,6 +64,12 @@ class History:
             self._catch_up()
             return self._lines[: -count - 1 : -1]
 
+    def count(self) -> int:
+        """How many charges there are."""
+        with self._lock:
+            self._catch_up()
+            return len(self._lines)
+
     def recent(self, since: dt.datetime) -> list[HistoryEntry]:
         """The charges from some time on, and the data set's earlier ones that have no answer, in no order."""
         with self._lock:

@@ -112,7 +112,7 @@ class Later:
             return {"key": key, "status": "at work"}
         history = service.dataset(caller, dataset).history
         charged = history.latest(caller.name, key)
-        if charged is not None and history.answered(key) and not service.asks.held_back(dataset, key):
+        if charged is not None and service.asks.answered(dataset, key):
             return {"key": key, "status": "answered"}
         if task is not None and task.cancelled():
             return {"key": key, "status": "cancelled"}

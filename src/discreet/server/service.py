@@ -289,7 +289,7 @@ class Service:
                 "epsilon": paid[row["key"]].epsilon,
                 "delta": paid[row["key"]].delta,
                 "charges": found.history.times(caller.name, row["key"]),
-                "answered": found.history.answered(row["key"]) and not self.asks.held_back(name, row["key"]),
+                "answered": self.asks.answered(name, row["key"]),
             }
             for row in sorted(rows, key=lambda row: paid[row["key"]].number, reverse=True)
         ]

@@ -148,7 +148,12 @@ def _by_policy(
     engine = opening_of(declared, source)()
     source = sources_of(declared) if source is None else source
     place = ledger or declared.ledger or (beside_policy(home) if home else _beside(engine, source, declared))
-    return _open(engine, declared, place)
+    session = _open(engine, declared, place)
+    if home and session.ledger.made and not (ledger or declared.ledger):
+        from discreet.session.sources.earlier_ledger import tell_of_earlier
+
+        tell_of_earlier(session.ledger.where, declared)
+    return session
 
 
 def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:

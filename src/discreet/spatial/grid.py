@@ -155,11 +155,13 @@ class Grid:
         return [(cell.column + across, cell.row + down) for down in steps for across in steps]
 
     def rings(self, cells: list[Box]) -> list[Ring]:
-        """The outlines of cells as longitude and latitude.
+        """The outlines of cells as longitude and latitude; those of cells that reach beyond a pole end there.
 
         Raises:
             InvalidParameter: a projected system needs `pyproj`, of the extra `maps`, or is not known to it.
         """
+        if self.crs == WGS84:
+            cells = [(w, max(s, -90.0), e, min(n, 90.0)) for w, s, e, n in cells]
         rings = [[(w, s), (e, s), (e, n), (w, n), (w, s)] for w, s, e, n in cells]
         if self.crs == WGS84:
             return rings

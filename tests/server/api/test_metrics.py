@@ -12,6 +12,8 @@ from tests.server.conftest import COUNT, Running
 
 LINE = re.compile(r'# TYPE \w+ \w+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? -?[0-9.e+-]+')
 
+CHARGES = 'discreet_charges_total{dataset="hospital"}'
+
 
 def figures(running: Running) -> dict[str, str]:
     answer = running.call("GET", "/api/v1/metrics", "audrey")
@@ -38,7 +40,7 @@ def test_requests_and_budgets_are_counted(running: Running) -> None:
     assert int(after[served("query", "refused")]) == int(before.get(served("query", "refused"), 0)) + 1
     spent = 'discreet_budget_epsilon{dataset="hospital",kind="spent"}'
     assert float(after[spent]) - float(before[spent]) == 0.125
-    assert int(after['discreet_ledger_entries{dataset="hospital"}']) >= 2
+    assert int(after[CHARGES]) == int(before[CHARGES]) + 1
 
 
 def test_a_failure_after_the_charge_counts_as_an_answer(
@@ -54,3 +56,22 @@ def test_a_failure_after_the_charge_counts_as_an_answer(
     after = figures(running)
     assert int(after[served("query")]) == int(before.get(served("query"), 0)) + 1
     assert served("query", "failed") not in after
+
+
+def test_charges_are_counted_and_not_when_or_whether_one_was_answered(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = running.service.datasets["hospital"].session
+
+    def fails(*_: object) -> None:
+        raise EngineError("1042 patients")
+
+    def steps(epsilon: str) -> tuple[int, int]:
+        """How many charges one question adds to the figures, and how many entries to the ledger."""
+        before, entries = int(figures(running)[CHARGES]), session.ledger.head().number
+        running.call("POST", "/api/v1/datasets/hospital/query", "ana", {"query": COUNT, "epsilon": epsilon})
+        return int(figures(running)[CHARGES]) - before, session.ledger.head().number - entries
+
+    assert steps("1/16") == (1, 2)
+    monkeypatch.setattr(Queries, "run", fails)
+    assert steps("1/17") == (1, 1)  # the entries, which were shown here once, tell the two apart

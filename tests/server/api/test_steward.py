@@ -33,6 +33,23 @@ def test_pages_of_the_audit_log_follow_one_another(running: Running) -> None:
     assert first + rest == lines
 
 
+def test_the_log_says_that_a_question_was_answered_from_its_slot_on(
+    running: Running, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session = running.session("ana")
+    session.sql(COUNT, epsilon="1/3")  # as another process would: no desk of this one knows it
+
+    def newest() -> bool:
+        (line,) = running.call("GET", f"{API}/datasets/hospital/log?limit=1", "audrey").json["charges"]
+        assert (line["who"], line["epsilon"]) == ("ana", "1/3")
+        return bool(line["answered"])
+
+    monkeypatch.setattr(running.service.asks, "_slot", 1e6)
+    assert not newest()
+    monkeypatch.setattr(running.service.asks, "_slot", 0.0)
+    assert newest()  # so without slots the moment of the answer is seen
+
+
 def test_accounts_of_a_provider_are_linked_and_unlinked(
     running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:

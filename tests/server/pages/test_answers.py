@@ -41,6 +41,20 @@ def test_an_answer_as_chart_files_and_card(running: Running) -> None:
     assert visit.get(f"{path}/card.md").headers["content-disposition"] == 'attachment; filename="card.md"'
 
 
+@pytest.mark.parametrize("measures", [1, 2])
+def test_the_room_of_a_few_series(measures: int) -> None:
+    ages = list(range(18, 60))
+    data = pa.table({"age": ages * 2, "sex": ["F", "M"] * 42})
+    counts = ", ".join(f"COUNT(*) AS n{at}" for at in range(measures))
+    keys = {"age": ages, "sex": ["F", "M"]}
+    with shared.protect(data, privacy_unit="row", keys=keys, budget=1) as session:
+        release = session.sql(f"SELECT age, sex, {counts} FROM data GROUP BY ALL", 1)
+    for name, size in (("wide", SIZES["slide"]), ("narrow", Size(*NARROW))):
+        found = re.search(r'width="([\d.]+)" height="([\d.]+)"', svg(drawn_of(release, size=size)))
+        assert found is not None
+        assert [float(one) for one in found.groups()] == pytest.approx(reserved(release)[name], rel=0.1)
+
+
 @pytest.mark.parametrize(
     ("keys", "measures"),
     [

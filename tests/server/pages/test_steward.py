@@ -45,6 +45,24 @@ def test_from_a_name_to_a_question_and_its_end(running: Running) -> None:
     assert b"token revoked" in steward.get("/steward/audit").data
 
 
+def test_a_question_is_held_until_its_slot(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    steward = Visit(running, "stella")
+
+    def gauge(part: str) -> float:
+        found = re.search(rf"{part} ([0-9.]+)", steward.get("/steward").data.decode())
+        return float(found[1]) if found else 0.0
+
+    before = gauge("answered"), gauge("held")
+    monkeypatch.setattr(running.service.asks, "_slot", 1e6)
+    running.session("ana").sql(COUNT, epsilon="0.125")
+    # Of the others, too, which were answered just now, the slot has not come.
+    assert (gauge("answered"), gauge("held")) == pytest.approx((0, sum(before) + 0.125))
+    monkeypatch.setattr(
+        running.service.asks, "_slot", 0.0
+    )  # so without slots the moment of the answer is seen
+    assert (gauge("answered"), gauge("held")) == pytest.approx((before[0] + 0.125, before[1]))
+
+
 def test_a_long_question_is_folded(running: Running) -> None:
     long = f"SELECT COUNT(*) AS n FROM visits WHERE age IN ({', '.join(map(str, range(200)))})"
     assert Visit(running, "ana").send("/data/hospital/ask", query=long, epsilon="0.01").status == 303

@@ -116,3 +116,35 @@ def test_who_asks_the_same_waits_for_the_slot_of_the_one_that_was_charged(
     now[0] = 1000.9
     assert asks.to_wait_for("hospital", "k"), "the slot of another process has not come"
     state.close()
+
+
+def test_a_clock_that_is_set_back_keeps_nobody_waiting_longer_than_the_slot(
+    open_state: OpenState, tmp_path: Path
+) -> None:
+    now, steady, history = [5000.0], [70.0], History()
+    state = open_state(tmp_path / "service.db", lambda: now[0])
+    asks = Asks(state, {"hospital": history}, list, 0.25, lambda: steady[0])  # type: ignore[dict-item]
+    asks.note("ana", "hospital", "k", {}, state.exactly())
+    history.kept["k"] = at(5000.1), at(5000.6)  # the slot is 0.4 s later
+    now[0] = 1000.0  # set back by more than an hour
+    for waited in (0.0, 0.2, 0.39):
+        steady[0] = 70 + waited
+        assert asks.to_wait_for("hospital", "k")
+    assert now[0] < 5001.0, "by the clock of the machine the slot is an hour away"
+    steady[0] = 70.41
+    assert not asks.to_wait_for("hospital", "k")
+    assert asks.answered("hospital", "k")
+    state.close()
+
+
+def test_a_clock_that_is_right_shortens_no_slot(open_state: OpenState, tmp_path: Path) -> None:
+    now, history = [1000.0], History()
+    state = open_state(tmp_path / "service.db", lambda: now[0])
+    asks = Asks(state, {"hospital": history}, list, 0.25, lambda: now[0])  # type: ignore[dict-item]
+    asks.note("ana", "hospital", "k", {}, state.exactly())
+    history.kept["k"] = at(1000.0), at(1100.0)  # longer than any time-out: the slot is at 128 s
+    seen = []
+    for now[0] in (1100.0, 1110.0, 1127.9, 1128.1):
+        seen.append(asks.held_back("hospital", "k"))
+    assert seen == [True, True, True, False]
+    state.close()

@@ -126,6 +126,7 @@ def test_keys_of_a_public_table_give_their_type(tmp_path: Path) -> None:
     ("SELECT COUNT(*) AS n FROM people WHERE sex > 0.5", 'sex = { type = "float" }'),
     ("SELECT sex, COUNT(*) AS n FROM people GROUP BY sex", 'sex = { bounds = [0, 100], type = "integer" }'),
     ("SELECT hour(city) AS y, COUNT(*) AS n FROM people GROUP BY 1", 'city = { type = "timestamp" }'),
+    ("SELECT AVG(date_part('minute', city)) AS n FROM people", 'city = { type = "timestamp" }'),
     ("SELECT age, COUNT(*) AS n FROM people GROUP BY age", 'age = { bounds = [0, 104], type = "integer" }'),
     ("SELECT year(city) AS y, COUNT(*) AS n FROM people GROUP BY 1", 'city = { type = "date" }'),
 ])  # fmt: skip

@@ -79,6 +79,16 @@ def test_an_error_that_no_epsilon_gives_is_told_with_the_rows_that_were_reckoned
                 session.preview("SELECT MEDIAN(pay) AS m FROM data", within=within)
 
 
+def test_an_error_of_a_column_that_has_none_is_told() -> None:
+    data = pa.table({"pay": [1, 2]})
+    with shared.protect(data, privacy_unit="row", bounds={"pay": (0, 9)}, budget=1) as session:
+        with pytest.raises(InvalidParameter, match=r"Name one of n\."):
+            session.preview("SELECT COUNT(*) AS n FROM data", within={"m": 20})
+        words = "SELECT CASE WHEN COUNT(*) > 1 THEN 'many' ELSE 'few' END AS n FROM data"
+        with pytest.raises(InvalidParameter, match=r"n is not a column .* No column .* give an epsilon"):
+            session.preview(words, within={"n": 20})
+
+
 def test_a_preview_is_worked_out_once_and_tells_the_present_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     worked: list[int] = []
     errors = preview.expected_errors

@@ -23,8 +23,8 @@ from discreet.ledger.chain.book_text import read, told
 from discreet.ledger.chain.entry import FORMAT, Entry, genesis
 from discreet.ledger.chain.verify import LOOK
 from discreet.ledger.committed import Unknown
-from discreet.ledger.faults import UnknownOutcome, busy
-from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
+from discreet.ledger.faults import UnknownOutcome
+from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, not_begun, run_all
 from discreet.ledger.postgres.address import Address
 from discreet.ledger.postgres.dialling import begin_reading, begin_writing, dial, hang_up, see_durable
 from discreet.ledger.postgres.faults import explain
@@ -179,7 +179,7 @@ class PostgresStore:
         import psycopg
 
         if not self._lock.acquire(timeout=self._timeout):
-            fail(requests, busy(self.where))
+            fail(requests, not_begun(self.where))
             return
         step = Step()
         try:
@@ -205,7 +205,7 @@ class PostgresStore:
             else:
                 return
             if not step.sharing:
-                fail(requests if step.at is None else [step.at], problem)
+                fail(requests if step.at is None else [step.at], problem, unwritten=not step.committing)
         finally:
             self._lock.release()
 

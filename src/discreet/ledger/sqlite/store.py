@@ -20,7 +20,7 @@ from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.verify import LOOK
 from discreet.ledger.committed import KnownEnd, Unknown
 from discreet.ledger.faults import busy
-from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, run_all
+from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, not_begun, run_all
 from discreet.ledger.sqlite.faults import code_of, explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of, read_number
 from discreet.ledger.sqlite.making import opened
@@ -148,7 +148,7 @@ class SqliteStore:
     def _batch(self, requests: list[QueuedWork]) -> None:
         """Run all requests in one transaction; those that are not done when this returns are tried again alone."""
         if not self._lock.acquire(timeout=self._timeout):
-            fail(requests, busy(self.where))
+            fail(requests, not_begun(self.where))
             return
         step = Step()
         try:
@@ -158,6 +158,7 @@ class SqliteStore:
                 problem: Exception = explain(error, self.where)
                 if code_of(error).startswith("SQLITE_BUSY"):
                     self._roll_back()  # all is well with the connection
+                    step.committing = False
                 else:
                     self.release()
             except DiscreetError as error:
@@ -175,7 +176,7 @@ class SqliteStore:
             else:
                 return
             if not step.sharing:
-                fail(requests if step.at is None else [step.at], problem)
+                fail(requests if step.at is None else [step.at], problem, unwritten=not step.committing)
         finally:
             if self._head is not None:
                 self._head.unlock()

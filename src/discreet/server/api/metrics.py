@@ -29,9 +29,10 @@ def written(service: Service) -> list[str]:
         "# TYPE discreet_questions_at_work gauge",
         f"discreet_questions_at_work {len(service.questions.at_work())}",
     ]
-    lines.append("# TYPE discreet_ledger_entries gauge")
-    heads = {name: one.session.ledger.head().number for name, one in service.datasets.items()}
-    lines += [f'discreet_ledger_entries{{dataset="{name}"}} {number}' for name, number in heads.items()]
+    # Charges, not entries: when the answer to one was entered depends on the data, and so does whether it ever was.
+    lines.append("# TYPE discreet_charges_total counter")
+    for name, one in service.datasets.items():
+        lines.append(f'discreet_charges_total{{dataset="{name}"}} {one.history.count()}')
     lines.append("# TYPE discreet_budget_epsilon gauge")
     for name, one in service.datasets.items():
         budget = one.session.budget

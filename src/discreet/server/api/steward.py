@@ -14,6 +14,7 @@ from discreet.release.exactly import exact
 from discreet.server.access import needs
 from discreet.server.api.analyst import Here
 from discreet.server.bodies import NewAccount, NewBudget, NewPerson, NewToken
+from discreet.server.history import HistoryEntry
 from discreet.server.oidc.identities import LONGEST_IDENTITY
 from discreet.server.people import Caller
 from discreet.server.service import Service
@@ -110,9 +111,12 @@ async def unlink(
 
 @router.get("/datasets/{name}/log", summary="The newest charges: who asked which question at which price")
 async def log(name: str, caller: Auditor, service: Here, limit: Most = 100) -> dict[str, Any]:
-    """The newest first."""
+    """The newest first; a question is answered from the slot of its answer on."""
     found = service.dataset(caller, name)
-    lines = await service.look(caller, lambda: found.history.newest(limit))
+
+    def work() -> list[tuple[HistoryEntry, bool]]:
+        return [(one, service.asks.answered(name, one.key)) for one in found.history.newest(limit)]
+
     return {
         "charges": [
             {
@@ -123,9 +127,9 @@ async def log(name: str, caller: Auditor, service: Here, limit: Most = 100) -> d
                 "epsilon": exact(one.epsilon),
                 "delta": exact(one.delta),
                 "data_set_paid": one.whole,
-                "answered": found.history.answered(one.key),
+                "answered": answered,
             }
-            for one in lines
+            for one, answered in await service.look(caller, work)
         ]
     }
 

@@ -141,14 +141,19 @@ def url_of(request: Request) -> str:
 def reserved(release: Release) -> dict[str, tuple[int, int]]:
     """About the width and height of the picture of an answer, so that a page keeps room for it while it loads.
 
-    Bars need more room the more there are, and all other pictures have one height; on phones several measures stand
-    below each other.
+    Bars and series need more room the more there are, and all other pictures have one height; on phones several
+    measures stand below each other.
     """
-    from discreet.plots.release_rows import MOST_BARS, is_key, kind_of, rows_of
+    from discreet.plots.release_rows import MOST_BARS, is_key, kind_of, line_of, rows_of, series_of
     from discreet.plots.releases import MOST_PANELS
 
     keys = [name for name in release.columns if name not in release.low and is_key(release, name)]
-    kind, panels = kind_of(rows_of(release, keys, ()), keys), min(max(len(release.low), 1), MOST_PANELS)
+    rows = rows_of(release, keys, ())
+    kind, panels = kind_of(rows, keys), min(max(len(release.low), 1), MOST_PANELS)
+    if kind == "series":
+        along = line_of(rows, keys)
+        series = len(series_of(rows, [key for key in keys if key != along]))
+        return {"wide": (880, 74 + 298 * series), "narrow": (330, 48 + (38 + 169 * panels) * series)}
     if kind != "bars":
         below = 1 if kind == "grid" else panels
         return {"wide": (880, 524), "narrow": (321, 41 + 302 * below)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from fractions import Fraction
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
@@ -17,6 +18,7 @@ from discreet.server.pages.site import Visitor, form_of, moved, page, service_of
 from discreet.server.pages.spending import WINDOW, Spending, spending
 from discreet.server.people import DAYS
 from discreet.server.problems import status
+from discreet.server.records.asks import Asks
 
 router = APIRouter(include_in_schema=False)
 Auditor = Annotated[Visitor, Depends(visits("audit"))]
@@ -35,14 +37,16 @@ async def overview(request: Request, visitor: Auditor) -> Response:
         return [
             {
                 "name": one.name,
-                "spending": _spending(one),
+                "spending": _spending(one, service.asks),
                 "analysts": [
                     (name, part, _share(part["spent"], part["epsilon"]))
                     for name, parts in spent.items()
                     for part in parts
                     if part["dataset"] == one.name
                 ],
-                "log": [(line, one.history.answered(line.key)) for line in one.history.newest(SHOWN)],
+                "log": [
+                    (line, service.asks.answered(one.name, line.key)) for line in one.history.newest(SHOWN)
+                ],
             }
             for one in service.datasets.values()
         ]
@@ -56,11 +60,11 @@ def _share(spent: str, epsilon: str) -> int:
     return min(1000, round(1000 * Fraction(spent) / whole)) if whole else 0
 
 
-def _spending(dataset: DataSet) -> Spending:
+def _spending(dataset: DataSet, asks: Asks) -> Spending:
     history, version = dataset.history, dataset.session.policy.budget.version
     now = dt.datetime.now(dt.UTC)
     lines = history.recent(now - dt.timedelta(WINDOW))
-    return spending(dataset.session.budget, version, lines, history.answered, now)
+    return spending(dataset.session.budget, version, lines, partial(asks.answered, dataset.name), now)
 
 
 @router.get("/steward/policy/{name}")

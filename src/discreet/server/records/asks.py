@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import threading
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from time import monotonic
 from typing import Any
 
 from discreet.accounting.loss import Loss
@@ -13,6 +16,9 @@ from discreet.server.history import History
 from discreet.server.problems import not_there
 from discreet.server.records.state import Row, State
 from discreet.session.analyst import PlanSummary
+
+MOST = 10_000
+"""Of so many answers it is known since when they are waited for."""
 
 
 class Began:
@@ -55,6 +61,7 @@ class Asks:
         histories: the charges of each data set.
         at_work: the questions that this process has at work.
         slot: seconds of the shortest slot in which answers come; 0 for none.
+        steady: seconds by a clock that nobody sets.
     """
 
     def __init__(
@@ -63,11 +70,15 @@ class Asks:
         histories: Mapping[str, History],
         at_work: Callable[[], Sequence[object]],
         slot: float,
+        steady: Callable[[], float] = monotonic,
     ) -> None:
         self._state = state
         self._histories = histories
         self._at_work = at_work
         self._slot = slot
+        self._steady = steady
+        self._lock = threading.Lock()
+        self._latest: OrderedDict[tuple[str, str], float] = OrderedDict()
 
     def note(self, name: str, dataset: str, key: str, asked: Mapping[str, Any], came: int) -> bool:
         """Keep the question, so that its answer can be shown again; whether it is a new one."""
@@ -107,6 +118,11 @@ class Asks:
         """Whether the slot of an answer has not come, in this process or another one; it is as good as not there."""
         return self.at_work(dataset, key) or self._before_slot(dataset, key)
 
+    def answered(self, dataset: str, key: str) -> bool:
+        """Whether an answer is there and its slot has come."""
+        # In this order: an answer that comes in between is not there yet.
+        return self._histories[dataset].answered(key) and not self.held_back(dataset, key)
+
     def to_wait_for(self, dataset: str, key: str) -> bool:
         """Whether an answer that is there is held back from the question of this thread.
 
@@ -124,7 +140,12 @@ class Asks:
         return [one for one in about if (one.dataset, one.key) == (dataset, key)]
 
     def _before_slot(self, dataset: str, key: str) -> bool:
-        """Whether the slot of an answer in the ledger has not come, by the clock."""
+        """Whether the slot of an answer in the ledger has not come, by the clock.
+
+        The times of the ledger are those of the clock of the machine. Where it was set back since, the slot would be
+        as far away as that: so whoever waits here waits no longer, by a clock that nobody sets, than from the answer
+        to its slot.
+        """
         if not self._slot:
             return False
         rows = self._state.all("SELECT came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
@@ -134,7 +155,22 @@ class Asks:
         charged, kept = (one.timestamp() for one in settled)
         # Of all who asked it, the last one before the charge is whose question was answered.
         came = max((row["came"] / 1e6 for row in rows if row["came"] / 1e6 <= charged), default=charged)
-        return self._state.exactly() / 1e6 < came + slot_after(kept - came, self._slot)
+        took = max(kept - came, 0.0)
+        slot = slot_after(took, self._slot)
+        early = self._state.exactly() / 1e6 < came + slot
+        return self._in_bounds(dataset, key, early, slot - took)
+
+    def _in_bounds(self, dataset: str, key: str, early: bool, longest: float) -> bool:
+        """Whether it is too early for an answer, and was no longer than this since it was first looked at."""
+        now = self._steady()
+        with self._lock:
+            if not early:
+                self._latest.pop((dataset, key), None)
+                return False
+            latest = self._latest.setdefault((dataset, key), now + longest)
+            if len(self._latest) > MOST:
+                self._latest.popitem(last=False)
+            return now < latest
 
     def of(self, name: str, dataset: str) -> list[Row]:
         """All questions of an analyst about a data set."""

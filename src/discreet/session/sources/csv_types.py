@@ -124,7 +124,7 @@ def _wanted(cause: str, rule: ColumnPolicy) -> str:
         return "integer"
     if "a text" not in cause:
         return ""
-    if re.search(r"extract\((hour|minute|second)", cause):
+    if re.search(r"\b(hour|minute|second)\b.* (takes a time stamp|does not take)", cause):
         return "timestamp"
     if "an integer" in cause:
         return "integer"

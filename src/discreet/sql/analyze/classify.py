@@ -128,7 +128,7 @@ class Classifier:
         if isinstance(node, exp.Pivot):
             from discreet.sql.analyze.pivots import Pivoting, read
 
-            return self.query(_replaced(node, Pivoting(self, read(node), env).select()), outer)
+            return self.query(_replaced(node, Pivoting(self, read(node, self), env).select()), outer)
         scope = self._without_with(node, env)
         if isinstance(scope, PrivateScope) and len(rel.scans(scope.rows.relation)) > MOST_SCANS:
             raise self.refuse(node, f"These rows are read from more than {MOST_SCANS} tables, each counted each time "

@@ -8,6 +8,7 @@ UNPIVOT is a join with a public table of the names of its columns, so that each 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import product
 
 from sqlglot import exp
@@ -16,6 +17,13 @@ from discreet.errors import QueryRefused
 from discreet.records import dataclass
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.analyze.from_clause import single
+from discreet.sql.analyze.pivot_columns import (
+    is_condition,
+    name_of_aggregate,
+    name_of_public,
+    name_of_value,
+    rows_of,
+)
 from discreet.sql.analyze.scope_tree import (
     Env,
     PrivateScope,
@@ -55,15 +63,15 @@ class Pivoted:
     names: tuple[str, ...]
 
 
-def read(node: exp.Pivot, source: exp.Expr | None = None) -> Pivoted:
+def read(node: exp.Pivot, around: Scopes, source: exp.Expr | None = None) -> Pivoted:
     """Read a PIVOT.
 
     Args:
         node: the PIVOT.
+        around: the statement.
         source: the table before it, in the form of the standard; None in the form of DuckDB, which names it itself.
     """
-    clause = node.args.get("group")
-    group = list(clause.expressions) if isinstance(clause, exp.Group) else []
+    group = rows_of(node, partial(around.refuse, node))
     if source is None:
         using = node.args.get("using") or []
         into = node.args.get("into")
@@ -126,7 +134,11 @@ class Pivoting:
         out = exp.Select(expressions=[expression.copy() for expression in group])
         for name, test in columns:
             for aggregate in using:
-                full = name if len(using) == 1 and not aggregate.alias else f"{name}_{_name(aggregate)}"
+                full = (
+                    name
+                    if len(using) == 1 and not aggregate.alias
+                    else f"{name}_{name_of_aggregate(aggregate)}"
+                )
                 out.append(
                     "expressions",
                     exp.alias_(_only(aggregate.unalias(), test), exp.to_identifier(full, quoted=True)),
@@ -142,22 +154,21 @@ class Pivoting:
 
     def _values(self, on: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """The names of columns, each with the condition of its rows."""
-        if isinstance(on, exp.In) and on.expressions:
+        if isinstance(on, exp.In) and on.expressions and not is_condition(on):
             for item in on.expressions:
                 value = item.this if isinstance(item, exp.Alias) else item
-                name = item.args["alias"].name if isinstance(item, exp.Alias) else _text(value)
+                name = item.args["alias"].name if isinstance(item, exp.Alias) else name_of_value(value)
                 if isinstance(value, exp.Column) and not value.table:
                     value = exp.Literal.string(value.name)  # a bare name is a text, as in DuckDB
                 if value.find(exp.Column):
                     raise self._refuse("A column stands among the values of a PIVOT.", "Name values there.")
                 yield name, exp.EQ(this=on.this.copy(), expression=value.copy())
             return
-        if isinstance(on, exp.In):
+        if isinstance(on, exp.In) and not is_condition(on):
             raise self._refuse("The values of this PIVOT are not named behind IN.",
                                f"Name them: {self._with_values(rewrites.sql(on.this), self._named())}.")  # fmt: skip
         for value in self._public(on):
-            shown = exp.convert(value)
-            yield _text(shown), exp.EQ(this=on.copy(), expression=shown)
+            yield name_of_public(value), exp.EQ(this=on.copy(), expression=exp.convert(value))
 
     def _public(self, on: exp.Expr) -> list[Value]:
         """The public values of an expression over the source."""
@@ -173,9 +184,10 @@ class Pivoting:
                 found = (False, True)  # by the text alone
         if found is None:
             x, name = rewrites.sql(on), self._named()
+            said = x if not is_condition(exp.In(this=on)) else f"({x})"  # else IN would be a condition
             raise self._refuse(f"The values of {x} are not public, and they would be the columns.",
-                               f"Name them: {self._with_values(x, name)}.")  # fmt: skip
-        return sorted(value for value in found if value is not None)
+                               f"Name them: {self._with_values(said, name)}.")  # fmt: skip
+        return sorted((value for value in found if value is not None), key=name_of_public)  # as DuckDB does
 
     def _with_values(self, x: str, name: str) -> str:
         """A statement in whose place of the values they are named."""
@@ -310,7 +322,7 @@ def as_subquery(source: exp.Expr, around: Scopes, env: Env) -> exp.Subquery:
     plain = source.copy()
     plain.set("pivots", None)
     alias = first.args.get("alias") or exp.TableAlias(this=exp.to_identifier(SOURCE))
-    made = Pivoting(around, read(first, plain), env).select()
+    made = Pivoting(around, read(first, around, plain), env).select()
     return exp.Subquery(this=made, alias=alias.copy())
 
 
@@ -332,7 +344,7 @@ def merged(node: exp.Select, around: Scopes, env: Env) -> exp.Select:
     if isinstance(source.this, exp.Pivot):
         if turned or source.args.get("sample") or source.this.args.get("with_"):
             return node
-        made = Pivoting(around, read(source.this), env).select()
+        made = Pivoting(around, read(source.this, around), env).select()
     elif turned:
         inner = as_subquery(source, around, env).this
         assert isinstance(inner, exp.Select)
@@ -379,22 +391,3 @@ def _only(aggregate: exp.Expr, test: exp.Expr) -> exp.Expr:
         call.replace(exp.Filter(this=whole.copy(), expression=exp.Where(this=test.copy())))
     inner: exp.Expr = out.this
     return inner
-
-
-def _text(value: exp.Expr) -> str:
-    """The name of the column of a value: the value as a text."""
-    if isinstance(value, exp.Literal | exp.Identifier | exp.Column):
-        return str(value.name)
-    if isinstance(value, exp.Cast):
-        return str(value.this.name)
-    return rewrites.sql(value).lower() if isinstance(value, exp.Boolean) else rewrites.sql(value)
-
-
-def _name(using: exp.Expr) -> str:
-    """The name of an aggregate beside others, as DuckDB makes it."""
-    if using.alias:
-        return str(using.alias)
-    if isinstance(using, exp.Count) and isinstance(using.this, exp.Star):
-        return "count_star()"
-    text = rewrites.sql(using)
-    return f"{text.partition('(')[0].lower()}({text.partition('(')[2]}" if "(" in text else text

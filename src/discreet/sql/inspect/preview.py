@@ -280,8 +280,12 @@ def least_epsilon(
         errors = _errors(make(epsilon), public, level, group_rows)
         for name in targets:
             if name not in errors:
-                raise InvalidParameter(f"{name} is not a column of the answer with an interval.",
-                                       f"Name one of {', '.join(errors)}.")  # fmt: skip
+                raise InvalidParameter(
+                    f"{name} is not a column of the answer with an interval.",
+                    f"Name one of {', '.join(errors)}."
+                    if errors
+                    else "No column of this statement has one: give an epsilon instead.",
+                )
         return all(errors[name] <= target for name, target in targets.items())
 
     low, high = SMALLEST, Fraction(1)

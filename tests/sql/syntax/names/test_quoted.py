@@ -34,6 +34,10 @@ def test_plain_names_stay_plain() -> None:
     ("SELECT COUNT(*) FROM t WHERE when > 3", 'write "when"'),
     ("SELECT `Ext`, COUNT(*) FROM t GROUP BY `Ext`", 'Write "Ext": a name stands in double quotes'),
     ("SELECT AVG(`Money spent`) FROM t", 'Write "Money spent"'),
+    ("SELECT AVG(ext) FROM [visits]", 'Write "visits", if it is a name: a name stands in double quotes'),
+    ("SELECT AVG(ext) AS [Money spent] FROM t", 'Write "Money spent", if'),
+    ("SELECT AVG([Money spent]) FROM t", 'Write "Money spent", if'),
+    ("SELECT AVG(v.[ext]) FROM t v", 'Write "ext", if'),
 ])  # fmt: skip
 def test_a_bare_name_is_told(text: str, fix: str) -> None:
     with pytest.raises(QueryRefused) as caught:
@@ -44,9 +48,25 @@ def test_a_bare_name_is_told(text: str, fix: str) -> None:
 @pytest.mark.parametrize("text", [
     "SELECT AVG(money spent) FROM t", "SELECT COUNT(*) FROM t WHERE", "SELECT COUNT(*) FROM t GROUP BY a HAVING",
     "SELECT a, COUNT(*) FROM t GROUP BY a ORDER BY", "SELECT COUNT(* FROM t", "SELECT COUNT(*)) FROM t",
-    "SELECT COUNT(*) FROM t WHERE a > ", "SELECT CASE a WHEN 1 THEN 2 FROM t",
+    "SELECT COUNT(*) FROM t WHERE a > ", "SELECT list_contains([a], 1), COUNT(*)) FROM t",
+    "SELECT CASE a WHEN 1 THEN 2 FROM t",
 ])  # fmt: skip
 def test_no_other_mistake_is_taken_for_one(text: str) -> None:
     with pytest.raises(QueryRefused) as caught:
         parse(text)
     assert "is a column" not in caught.value.fix
+    assert "if it is a name" not in caught.value.fix
+
+
+@pytest.mark.parametrize("query", [
+    "SELECT AVG([age]) AS n FROM data", "SELECT COUNT(*) AS n FROM data WHERE [age] > 3",
+    "SELECT [age], COUNT(*) AS n FROM data GROUP BY [age]",
+])  # fmt: skip
+def test_a_list_of_one_column_may_be_a_name_in_brackets(query: str) -> None:
+    with dp.protect(pa.table({"age": [1]}), privacy_unit="row", bounds={"age": (0, 9)}, budget=1) as session:
+        with pytest.raises(
+            QueryRefused, match=r'Write "age", if it is a name: .* square brackets make a list'
+        ):
+            session.preview(query, 1)
+        with pytest.raises(QueryRefused, match="Write list_contains"):
+            session.preview("SELECT AVG([age, 1]) AS n FROM data", 1)

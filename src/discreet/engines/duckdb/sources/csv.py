@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from discreet.engines.duckdb.connection import literal
 from discreet.engines.duckdb.sources.csv_text import Header, header, in_utf8
 from discreet.engines.duckdb.sources.origin import Origin, file_version
+from discreet.engines.duckdb.sources.regular import see_no_pipe
 from discreet.engines.schema import Type
 from discreet.errors import SourceError
 from discreet.quoting import quote
@@ -188,6 +189,7 @@ def _value(column: str) -> str:
 
 def attach_csv(connection: duckdb.DuckDBPyConnection, path: str, types: Mapping[str, Type] | None) -> Origin:
     """Import a CSV file in the types given; None finds them in the values of a public file."""
+    see_no_pipe(path)
     if not os.path.isfile(path):
         raise SourceError(f"There is no file {path}.", "Check the path.")
     # Read in other types, the same file is other data.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import literal, make_total
 from discreet.engines.duckdb.sources.origin import Origin, file_version, frozen_version
+from discreet.engines.duckdb.sources.regular import see_no_pipe
 from discreet.errors import SourceError
 from discreet.quoting import quote
 
@@ -25,6 +26,8 @@ def attach_database(
     """Attach the table `inner` of a database file under `name`, or all its tables."""
     import duckdb
 
+    for file in (path, f"{path}.wal"):
+        see_no_pipe(file)
     if not os.path.isfile(path):
         raise SourceError(f"There is no file {path}.", "Check the path.")
     alias = f"source_{hashlib.sha256(path.encode()).hexdigest()[:16]}"

@@ -42,8 +42,8 @@ def misfit(connection: duckdb.DuckDBPyConnection, files: Sequence[str]) -> str |
 
 
 def readable(files: Sequence[str]) -> bool:
-    """Whether all files are there and may be read."""
-    return all(os.access(file, os.R_OK) for file in files)
+    """Whether all files are there and may be read; a pipe in the place of one would be waited for."""
+    return all(os.path.isfile(file) and os.access(file, os.R_OK) for file in files)
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, file: str) -> dict[str, str] | None:

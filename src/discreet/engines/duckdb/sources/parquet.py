@@ -12,6 +12,7 @@ from discreet.engines.duckdb.connection import literal
 from discreet.engines.duckdb.sources.footers import misfit
 from discreet.engines.duckdb.sources.origin import Origin, file_version
 from discreet.engines.duckdb.sources.parquet_twins import of_parquet
+from discreet.engines.duckdb.sources.regular import see_no_pipe
 from discreet.engines.duckdb.sources.urls import SUFFIXES
 from discreet.errors import SourceError
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 def attach_parquet(connection: duckdb.DuckDBPyConnection, path: str) -> Origin:
     """Attach the Parquet files of a path as one table."""
     files = _files(path)
+    for file in files or [path]:
+        see_no_pipe(file)
     if not files:
         raise SourceError(f"There is no Parquet file at {path}.", "Check the path.")
     odd = misfit(connection, files) if len(files) > 1 else None
@@ -56,4 +59,4 @@ def _files(path: str) -> list[str]:
             if name.lower().endswith(SUFFIXES["parquet"])
         )
         return sorted(found)
-    return sorted(file for file in glob(path, recursive=True) if os.path.isfile(file))
+    return sorted(file for file in glob(path, recursive=True) if not os.path.isdir(file))

@@ -7,6 +7,7 @@ import re
 from glob import has_magic
 from pathlib import Path
 
+from discreet.engines.duckdb.sources.regular import see_no_pipe
 from discreet.errors import SourceError
 
 SUFFIXES = {
@@ -49,6 +50,7 @@ def kind_of(path: str) -> str:
             f"The source {Path(path).name} is a workbook, which is not read.",
             "Save its sheet as CSV, and name that file.",
         )
+    see_no_pipe(path)
     raise SourceError(
         f"The kind of the source {Path(path).name} cannot be told from its name.",
         'Write it in front, as in "parquet:path", "csv:path" or "duckdb:path".',

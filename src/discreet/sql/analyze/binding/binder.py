@@ -14,10 +14,11 @@ from discreet.sql import functions as fn
 from discreet.sql.analyze.binding.comparisons import COMPARISONS, by_type, of_two_types
 from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of, moment_of
 from discreet.sql.analyze.binding.opaque_columns import about_opaque
-from discreet.sql.analyze.binding.text_moments import text_moment
+from discreet.sql.analyze.binding.text_moments import as_spelled, text_moment
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, is_null_literal, weight
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.names import BY_NAME, DIRECT, FLAGS, PLACES, TYPE_WORDS, unknown
+from discreet.sql.syntax.names.quoted import bracketed
 from discreet.sql.syntax.refusal import place, refuse
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
@@ -89,7 +90,9 @@ class Binder:
         if bound.type.item is not None:
             cause = f"This is {TYPE_WORDS[bound.type]}, which is not compared, ordered or grouped as a whole."
             name = node.sql("duckdb")
-            fix = f"Write list_contains({name}, …), len({name}), or FROM …, UNNEST({name}) AS t(item) for its items."
+            fix = bracketed(node) or (
+                f"Write list_contains({name}, …), len({name}), or FROM …, UNNEST({name}) AS t(item) for its items."
+            )
             raise self.refuse(node, cause, fix)
         return bound
 
@@ -169,7 +172,9 @@ class Binder:
                     if widened is None or not fn.allowed(line, index, widened):
                         where = nodes[index] if place(nodes[index], self.text) else node
                         raise self.refuse(where, f"This must be {rule.says}.", rule.fix)
-        usage = " or ".join(dict.fromkeys(line.usage for line in lines))
+        found = place(node, self.text)
+        written = self.text[found[0] : found[1]] if found else ""
+        usage = " or ".join(dict.fromkeys(as_spelled(line.usage, written) for line in lines))
         if all(len(line.takes) != len(args) for line in lines):
             raise self.refuse(
                 node, f"{usage} does not take {len(args)} arguments.", f"Write {lines[0].usage}."

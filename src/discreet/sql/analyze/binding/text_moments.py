@@ -1,8 +1,27 @@
-"""How texts that hold dates and hours are turned into them, for advice."""
+"""Words about dates and hours: a part of one as the question spells it, and how texts are turned into them."""
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
+
+
+def as_spelled(usage: str, written: str) -> str:
+    """The usage of a part of a date, as `hour(a)` where the question has hour(t) and not extract(hour FROM t).
+
+    Example:
+        >>> as_spelled("extract(hour FROM a)", "Hour(t)"), as_spelled("extract(hour FROM a)", "date_part('hour', t)")
+        ('hour(a)', "date_part('hour', a)")
+        >>> as_spelled("extract(hour FROM a)", "EXTRACT(hour FROM t)"), as_spelled("abs(a)", "abs(t)")
+        ('extract(hour FROM a)', 'abs(a)')
+    """
+    part = re.fullmatch(r"extract\((\w+) FROM a\)", usage)
+    name = re.match(r"(\w+)\s*\(", written)
+    if part is None or name is None or name[1].lower() == "extract":
+        return usage
+    said = name[1].lower()
+    return f"{said}('{part[1]}', a)" if "part" in said else f"{said}(a)"
 
 
 def text_moment(node: exp.Expr, argument: exp.Expr) -> str:

@@ -34,6 +34,9 @@ def unquoted(text: str, stopped: int) -> str | None:
     ticks = re.search(r"`([^`\n]{1,100})`", text)
     if ticks is not None:
         return f"Write {quote(ticks[1])}: a name stands in double quotes, a text in single ones, and none in backticks."
+    for brackets in re.finditer(r"\[([^\W\d][\w .]{0,99})\]", text):
+        if brackets.start() <= stopped <= brackets.end():
+            return _not_in_brackets(brackets[1])
     try:
         tokens = DuckDB().tokenize(text)
     except TokenError:
@@ -44,6 +47,17 @@ def unquoted(text: str, stopped: int) -> str | None:
         if bare and _is_column(f"{text[: token.start]}{quote(name)}{text[token.end + 1 :]}", name):
             return f"If {name} is a column, write {quote(name)}: it is a word of SQL, too."
     return None
+
+
+def bracketed(node: exp.Expr) -> str | None:
+    """The fix where a list of one column stands for a name in square brackets; None of anything else."""
+    items = node.expressions if isinstance(node, exp.Array) else []
+    plain = len(items) == 1 and isinstance(items[0], exp.Column)
+    return _not_in_brackets(items[0].name) if plain else None
+
+
+def _not_in_brackets(name: str) -> str:
+    return f"Write {quote(name)}, if it is a name: a name stands in double quotes, and square brackets make a list."
 
 
 def _is_column(text: str, name: str) -> bool:
