@@ -31,7 +31,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.lineage import below
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.expressions.dialect import Dialect
-from discreet.sql.expressions.expression import Column, Expression, weight
+from discreet.sql.expressions.expression import Call, Column, Expression, spelling_of, weight
 
 MOST_PARTS = 2000
 """Columns and operations of an expression behind which there is a fence: as many as may stand in a question."""
@@ -39,7 +39,7 @@ MOST_PARTS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """The weights of the columns of a relation that are more than a name to a planner.
+    """The sizes of the columns of a relation that are more than a name to a planner.
 
     Attributes:
         anywhere: of those that it writes out in every expression over the relation.
@@ -67,27 +67,47 @@ def fence(
     Raises:
         QueryRefused: it grows too large for an engine that has no fence.
     """
-    most = MOST_PARTS if dialect.fence else dialect.most_parts
-    if not most or not _over(sizes(relation, needed, most), expressions, most):
+    if not _most(dialect) or not _over(sizes(relation, needed, dialect), expressions, dialect):
         return ""
     if not dialect.fence:
         raise QueryRefused(
-            f"A value has more than {most:,} parts once this engine writes the columns of sub-queries out wherever "
+            f"A value has more than {_most(dialect):,} parts once this engine writes the columns of sub-queries out wherever "
             "they are used.",
             "Use a computed column once where you can, or compute in fewer steps.",
         )
     return dialect.fence
 
 
-def sizes(relation: Relation, needed: set[str], most: int) -> Sizes:
-    """The weights of those needed columns of a relation that are written out where they are read.
+def sizes(relation: Relation, needed: set[str], dialect: Dialect) -> Sizes:
+    """The sizes of those needed columns of a relation that are written out where they are read.
 
     Args:
         relation: whose columns they are.
         needed: the columns that are read of it.
-        most: the weight of an expression below which there is no fence.
+        dialect: of the engine.
     """
-    return _SIZES[type(relation)](relation, needed, most)
+    return _SIZES[type(relation)](relation, needed, dialect)
+
+
+def size(expression: Expression, columns: Mapping[str, int], dialect: Dialect) -> int:
+    """The columns and operations of an expression in the SQL of an engine.
+
+    PostgreSQL's guards name an argument many times. One that is computed is named behind a fence, see
+    `common_subexpressions`; a column is written out at each place.
+
+    Args:
+        expression: over some columns.
+        columns: the sizes of those of them that are more than a name.
+        dialect: of the engine.
+    """
+    if not dialect.fence or not isinstance(expression, Call):
+        return weight(expression, columns)
+    sql = spelling_of(expression, dialect)
+    total = 1
+    for index, arg in enumerate(expression.args):
+        often = sql.count(f"{{{index}}}") if isinstance(arg, Column) and "{*}" not in sql else 1
+        total += often * size(arg, columns, dialect)
+    return total
 
 
 def reading(select: rel.Select, needed: set[str]) -> list[Expression | None]:
@@ -95,38 +115,43 @@ def reading(select: rel.Select, needed: set[str]) -> list[Expression | None]:
     return [select.where, *(item for name, item in select.items or () if name in needed)]
 
 
-def _over(known: Sizes, expressions: Iterable[Expression | None], most: int) -> bool:
+def _most(dialect: Dialect) -> int:
+    return MOST_PARTS if dialect.fence else dialect.most_parts
+
+
+def _over(known: Sizes, expressions: Iterable[Expression | None], dialect: Dialect) -> bool:
     read = (expression for expression in expressions if expression is not None)
-    return bool(known.conditions) and any(weight(expression, known.conditions) > most for expression in read)
+    most = _most(dialect)
+    return bool(known.conditions) and any(size(each, known.conditions, dialect) > most for each in read)
 
 
 def _unfenced(
-    relation: Relation, needed: set[str], expressions: Iterable[Expression | None], most: int
+    relation: Relation, needed: set[str], expressions: Iterable[Expression | None], dialect: Dialect
 ) -> Sizes:
     """The sizes of the part of a relation, as some expressions over it read it: names, if there is a fence."""
     ((source, used),) = below(relation, needed)
-    known = sizes(source, used, most)
-    return _NAMES if _over(known, expressions, most) else known
+    known = sizes(source, used, dialect)
+    return _NAMES if _over(known, expressions, dialect) else known
 
 
-def _scan(_relation: rel.Scan, _needed: set[str], _most: int) -> Sizes:
+def _scan(_relation: rel.Scan, _needed: set[str], _dialect: Dialect) -> Sizes:
     return _NAMES
 
 
-def _select(relation: rel.Select, needed: set[str], most: int) -> Sizes:
-    known = _unfenced(relation, needed, reading(relation, needed), most)
+def _select(relation: rel.Select, needed: set[str], dialect: Dialect) -> Sizes:
+    known = _unfenced(relation, needed, reading(relation, needed), dialect)
     if relation.items is None:
         return known
     kept = [(name, item) for name, item in relation.items if name in needed]
-    return Sizes(*({n: weight(e, own) for n, e in kept} for own in (known.anywhere, known.conditions)))
+    return Sizes(*({n: size(e, own, dialect) for n, e in kept} for own in (known.anywhere, known.conditions)))
 
 
 def _parts(
-    relation: rel.Join | rel.PublicJoin | rel.Matching | rel.Union, needed: set[str], most: int
+    relation: rel.Join | rel.PublicJoin | rel.Matching | rel.Union, needed: set[str], dialect: Dialect
 ) -> Sizes:
     out = Sizes({}, {})
     for part, used in below(relation, needed):
-        known = sizes(part, used, most)
+        known = sizes(part, used, dialect)
         out = Sizes(_larger(out.anywhere, known.anywhere), _larger(out.conditions, known.conditions))
     return out
 
@@ -135,27 +160,27 @@ def _larger(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
     return {name: max(one.get(name, 1), other.get(name, 1)) for name in (*one, *other)}
 
 
-def _per_unit(relation: rel.PerUnit, needed: set[str], most: int) -> Sizes:
+def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> Sizes:
     aggregates = [(name, own.args) for name, own in relation.aggregates if name in needed]
     read = [*(item for _, item in relation.keys), *(arg for _, args in aggregates for arg in args)]
-    known = _unfenced(relation, needed, read, most)
-    out = {name: weight(item, known.conditions) for name, item in relation.keys}
+    known = _unfenced(relation, needed, read, dialect)
+    out = {name: size(item, known.conditions, dialect) for name, item in relation.keys}
     for name, args in aggregates:
-        out[name] = 1 + sum(weight(arg, known.anywhere) for arg in args)
+        out[name] = 1 + sum(size(arg, known.anywhere, dialect) for arg in args)
     return Sizes({}, out)
 
 
-def _windowed(relation: rel.Windowed, needed: set[str], most: int) -> Sizes:
+def _windowed(relation: rel.Windowed, needed: set[str], dialect: Dialect) -> Sizes:
     calls = [call for name, call in relation.windows if name in needed]
     read = [e for own in calls for e in (*own.args, *own.partition, *(by for by, _ in own.order))]
-    known = _unfenced(relation, needed, read, most)
+    known = _unfenced(relation, needed, read, dialect)
     if not calls:
         return known
     shared = set.intersection(*({e.name for e in own.partition if isinstance(e, Column)} for own in calls))
     return Sizes({}, {name: known.conditions[name] for name in shared & set(known.conditions)})
 
 
-_SIZES: dict[type, Callable[[Any, set[str], int], Sizes]] = {
+_SIZES: dict[type, Callable[[Any, set[str], Dialect], Sizes]] = {
     rel.Scan: _scan,
     rel.Select: _select,
     rel.Join: _parts,
