@@ -30,6 +30,7 @@ from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.lineage import below
 from discreet.sql.algebra.relation import Relation
+from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Call, Column, Expression, spelling_of, weight
 
@@ -71,8 +72,8 @@ def fence(
         return ""
     if not dialect.fence:
         raise QueryRefused(
-            f"A value has more than {_most(dialect):,} parts once this engine writes the columns of sub-queries out wherever "
-            "they are used.",
+            f"A value has more than {_most(dialect):,} parts once this engine writes the columns of sub-queries out "
+            "wherever they are used.",
             "Use a computed column once where you can, or compute in fewer steps.",
         )
     return dialect.fence
@@ -92,27 +93,27 @@ def sizes(relation: Relation, needed: set[str], dialect: Dialect) -> Sizes:
 def size(expression: Expression, columns: Mapping[str, int], dialect: Dialect) -> int:
     """The columns and operations of an expression in the SQL of an engine.
 
-    PostgreSQL's guards name an argument many times. One that is computed is named behind a fence, see
-    `common_subexpressions`; a column is written out at each place.
+    Guards name an argument many times. Where there is a fence, an argument that is computed is named behind one, see
+    `common_subexpressions`, and counts once; a column is written out at each place.
 
     Args:
         expression: over some columns.
         columns: the sizes of those of them that are more than a name.
         dialect: of the engine.
     """
-    if not dialect.fence or not isinstance(expression, Call):
+    if not isinstance(expression, Call):
         return weight(expression, columns)
     sql = spelling_of(expression, dialect)
     total = 1
     for index, arg in enumerate(expression.args):
-        often = sql.count(f"{{{index}}}") if isinstance(arg, Column) and "{*}" not in sql else 1
-        total += often * size(arg, columns, dialect)
+        once = "{*}" in sql or (bool(dialect.fence) and isinstance(arg, Call))
+        total += (1 if once else sql.count(f"{{{index}}}")) * size(arg, columns, dialect)
     return total
 
 
 def reading(select: rel.Select, needed: set[str]) -> list[Expression | None]:
     """The expressions over the source of a SELECT, of which some columns are needed."""
-    return [select.where, *(item for name, item in select.items or () if name in needed)]
+    return [select.where, *(canonical(item) for name, item in select.items or () if name in needed)]
 
 
 def _most(dialect: Dialect) -> int:
@@ -142,7 +143,7 @@ def _select(relation: rel.Select, needed: set[str], dialect: Dialect) -> Sizes:
     known = _unfenced(relation, needed, reading(relation, needed), dialect)
     if relation.items is None:
         return known
-    kept = [(name, item) for name, item in relation.items if name in needed]
+    kept = [(name, canonical(item)) for name, item in relation.items if name in needed]
     return Sizes(*({n: size(e, own, dialect) for n, e in kept} for own in (known.anywhere, known.conditions)))
 
 
@@ -161,10 +162,11 @@ def _larger(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
 
 
 def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> Sizes:
+    keys = [(name, canonical(item)) for name, item in relation.keys]
     aggregates = [(name, own.args) for name, own in relation.aggregates if name in needed]
-    read = [*(item for _, item in relation.keys), *(arg for _, args in aggregates for arg in args)]
+    read = [*(item for _, item in keys), *(arg for _, args in aggregates for arg in args)]
     known = _unfenced(relation, needed, read, dialect)
-    out = {name: size(item, known.conditions, dialect) for name, item in relation.keys}
+    out = {name: size(item, known.conditions, dialect) for name, item in keys}
     for name, args in aggregates:
         out[name] = 1 + sum(size(arg, known.anywhere, dialect) for arg in args)
     return Sizes({}, out)
