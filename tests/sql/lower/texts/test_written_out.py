@@ -207,7 +207,7 @@ def test_postgres_answers_many_levels() -> None:
             assert session.sql(chained(step, 30), epsilon=200).to_dict()["n"] == [3]
 
 
-@pytest.mark.parametrize(("name", "levels"), [("clickhouse", 14), ("spark", 9)])
+@pytest.mark.parametrize(("name", "levels"), [("clickhouse", 14), ("spark", 8)])
 def test_an_engine_without_a_fence_refuses_what_it_would_write_out_for_ever(name: str, levels: int) -> None:
     assert compiled(doubled(levels), name)
     for more in (levels + 5, 60):

@@ -10,8 +10,8 @@ conditions alone, where it moves these below. `_SIZES` has a line for each relat
 
 | relation | its columns are written out |
 |---|---|
-| `Scan` | never counted: the clamp of a stored column is of one size, whatever the question |
-| `Select` | everywhere: it is merged |
+| `Scan` | never counted: the clamp of a stored column has one size in all questions |
+| `Select` | everywhere: a planner merges it |
 | `Join`, `PublicJoin` | everywhere, those of both sides |
 | `Matching` | everywhere, those of its left side; those of the right one end in its condition |
 | `Union` | everywhere: a condition is moved into each part, and PostgreSQL merges the parts |
