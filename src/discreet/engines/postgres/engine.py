@@ -18,7 +18,7 @@ from discreet.engines.capabilities import Spelling
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_clash
 from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.line import ReopenedConnection
-from discreet.engines.postgres.queries import Run, in_pieces, run_quietly, run_together
+from discreet.engines.postgres.queries import Run, in_pieces, plans_quietly, run_quietly, run_together
 from discreet.engines.postgres.tables import Table, base, connect, find, fragment
 from discreet.engines.postgres.values import (
     ARROW,
@@ -210,7 +210,7 @@ class PostgresEngine:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
         text, values = self._text(tables, sql)
         with self._lock:
-            return not self._closed and run_quietly(self._connection, f"EXPLAIN {text}", values) is not None
+            return not self._closed and plans_quietly(self._connection, text, values)
 
     def interrupt(self) -> None:
         """Cancel the query that another thread is running, on the server; it then raises `EngineError`."""

@@ -60,6 +60,24 @@ def run_quietly(
         return None
 
 
+def plans_quietly(connection: psycopg.Connection[Any], sql: str, values: list[Any]) -> bool:
+    """Whether the server plans one SELECT and is ready to run it; no row is read, and no exception gets out.
+
+    EXPLAIN would also write the plan down, each column with all that it is computed from below: a text that doubles at
+    each level of sub-queries, even where the plan does not.
+    """
+    from psycopg import rows
+
+    try:
+        with connection.transaction():
+            _settle(connection, _READ_ONLY)
+            with connection.cursor("discreet_probe", row_factory=rows.tuple_row) as unread:
+                unread.execute(sql, values, binary=False)
+                return True
+    except Exception:
+        return False
+
+
 def in_pieces(
     connection: psycopg.Connection[Any], sql: str, values: list[Any], size: int
 ) -> Iterator[tuple[list[str], list[int], list[tuple[Any, ...]]] | None]:

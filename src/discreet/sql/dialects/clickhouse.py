@@ -329,7 +329,7 @@ def _of_units() -> dict[str, dict[str, str]]:
 
 CLICKHOUSE = Dialect(
     name="clickhouse",
-    most_parts=1_000_000,
+    most_parts=250_000,
     parser="clickhouse",
     quote=quote_for_clickhouse,
     text=_text,

@@ -221,7 +221,7 @@ _FUNCTIONS: Mapping[str, Mapping[str, str]] = {
     "bit_xor": {"": "({0} # {1})"},
     # Texts
     "like": {"": "({0} LIKE {1} ESCAPE '')"},
-    # Without a row PostgreSQL compiles a pattern only in a constant expression, and then EXPLAIN does: a pattern that
+    # Without a row PostgreSQL compiles a pattern only in a constant expression, and then planning does: a pattern that
     # is too complex for it is found before the charge. !s, for a long argument written twice is no longer a constant.
     "regexp_matches": {"": "({0} ~ {1} AND ('' COLLATE \"C\" ~ {1!s}) IS NOT NULL)"},
     "ends_with": {"": "(right({0}, length({1})) = {1})"},

@@ -33,7 +33,7 @@ def read_by(
     Raises:
         QueryRefused: they would be, and the engine has no fence.
     """
-    return to_sql(relation, needed, dialect) + fence(relation, expressions, dialect)
+    return to_sql(relation, needed, dialect) + fence(relation, needed, expressions, dialect)
 
 
 def names_of(relation: Relation) -> set[str]:
@@ -91,7 +91,7 @@ def _select(relation: rel.Select, needed: set[str], dialect: Dialect) -> str:
     if unit_of(relation):
         items.append(quote(UNIT, dialect))
     where = "" if relation.where is None else f" WHERE {spell(steps.reduced(relation.where), dialect)}"
-    inner = steps.over(read_by(reading(relation), relation.source, used, dialect))
+    inner = steps.over(read_by(reading(relation, needed), relation.source, used, dialect))
     return f"SELECT {_list(items)} FROM ({inner}) AS s{where}"
 
 
