@@ -62,8 +62,11 @@ def test_a_row_that_moves_all_pairs_is_found() -> None:
 
 
 def test_few_rows_on_a_line_are_found_where_moments_drown() -> None:
-    """200 rows at epsilon 1: the median is off by more than 100 ranks of 100 (noise of 8 each) with e^-12 or so."""
-    x = np.linspace(0, 10, 200)[:, None]
+    """600 rows at epsilon 1: a leaf that is off by 300 ranks weighs e^-37, as 8 ranks weigh a factor of e.
+
+    There are 512 leaves, two medians and five fits: one is off with a probability of 512 * 2 * 5 * e^-37 < 1e-12.
+    """
+    x = np.linspace(0, 10, 600)[:, None]
     budget = LearningBudget(10)
     for _ in range(5):
         made = LinearRegression(1, bounds=[(0, 10)], target_bounds=(0, 40), budget=budget)

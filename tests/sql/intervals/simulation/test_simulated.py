@@ -7,6 +7,7 @@ from fractions import Fraction
 import pyarrow as pa
 import pytest
 from tests import shared
+from tests.depth import deep
 from tests.inside import answer_of, exact_of, plan_of
 
 from discreet.sql.intervals.simulation import simulated
@@ -25,8 +26,10 @@ def test_a_draw_that_is_no_number_may_lie_anywhere() -> None:
     "sql",
     [
         "SELECT MAX(COLUMNS(['n', 's'])) FROM r",
-        "SELECT COLUMNS('n|s') + 1 FROM r",
-        "SELECT * SIMILAR TO 'n|s' FROM r",
+        # `test_breakout` asks COLUMNS as well.
+        pytest.param("SELECT COLUMNS('n|s') + 1 FROM r", marks=deep),
+        # A star by pattern is COLUMNS by another word.
+        pytest.param("SELECT * SIMILAR TO 'n|s' FROM r", marks=deep),
         "SELECT UNNEST({'n': n, 's': s}) FROM r",
     ],
 )
