@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import duckdb
 import pytest
 import sqlglot
@@ -9,13 +11,18 @@ from sqlglot import exp
 
 from discreet.quoting import quote, quote_for_clickhouse, quote_for_spark
 
-OPENED = duckdb.connect()
 ODD = ["a", "SELECT", 'a "b"', "a`b", "``", '""', "a\\\\b", "é ü", "'", "a.b; --"]
+
+
+@cache
+def opened() -> duckdb.DuckDBPyConnection:
+    """One for all names."""
+    return duckdb.connect()
 
 
 @pytest.mark.parametrize("name", ODD)
 def test_a_quoted_name_is_read_unchanged(name: str) -> None:
-    found = OPENED.execute(f"SELECT 1 AS {quote(name)}")
+    found = opened().execute(f"SELECT 1 AS {quote(name)}")
     assert [column[0] for column in found.description or ()] == [name]
     for dialect, quoted in (
         ("duckdb", quote(name)), ("postgres", quote(name)), ("spark", quote_for_spark(name)),

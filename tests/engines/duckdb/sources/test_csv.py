@@ -7,9 +7,11 @@ import datetime as dt
 import gzip
 import secrets
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -230,12 +232,15 @@ def test_no_value_raises_or_loses_a_row(
     path.write_text("n,x\n" + "".join(f'{i},"{value}"\n' for i, value in enumerate(values)), "utf-8")
     for types in ({}, {"x": kind}):
         name = f"t{secrets.token_hex(8)}"
-        import_csv(CONNECTION, str(path), name, {"n": Type.INTEGER, **types}, look=not types)
-        table = CONNECTION.sql(f"FROM {name}").to_arrow_table()
+        import_csv(connection(), str(path), name, {"n": Type.INTEGER, **types}, look=not types)
+        table = connection().sql(f"FROM {name}").to_arrow_table()
         assert table["n"].to_pylist() == list(range(len(values)))
 
 
-CONNECTION = connect()
+@cache
+def connection() -> duckdb.DuckDBPyConnection:
+    """One for all examples."""
+    return connect()
 
 
 def test_the_file_may_go_once_it_is_open(tmp_path: Path) -> None:

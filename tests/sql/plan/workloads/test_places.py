@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 
 import pyarrow as pa
 import pytest
 from tests import shared
 from tests.inside import plan_of
 
+import discreet as dp
 from discreet.sql.plan.workloads.places import places
 
 DATA = pa.table({"age": [1, 2, None], "ward": ["a", "b", "x"]})
-SESSION = shared.protect(
-    DATA, privacy_unit="row", bounds={"age": (0, 9)}, keys={"ward": ["a", "b"]}, budget=10
-)
+
+
+@cache
+def session() -> dp.Session:
+    """One for all questions."""
+    return shared.protect(
+        DATA, privacy_unit="row", bounds={"age": (0, 9)}, keys={"ward": ["a", "b"]}, budget=10
+    )
 
 
 def placed(sql: str, by: str, every: bool = False) -> list[int] | None:
-    (one,), (other,) = (plan_of(SESSION, text, Fraction(1)).releases for text in (sql, by))
+    (one,), (other,) = (plan_of(session(), text, Fraction(1)).releases for text in (sql, by))
     whole = frozenset(key.expression for key in other.keys) if every else frozenset()
     found = places(one, one.parts[0], other, other.parts[0], whole)
     return None if found is None else found[0].tolist()
