@@ -66,5 +66,6 @@ DUCKDB = Dialect(
     computed_once="MATERIALIZED ",
     least=_least,
     few_keys=FEW_KEYS,
+    most_correlated=16_000,
 )
 """DuckDB 2."""

@@ -96,6 +96,7 @@ class Dialect:
         fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used.
         most_parts: columns and operations of the largest expression that its planner makes of sub-queries in a second
             or so, where no fence keeps it from that; 0 where it makes none.
+        most_correlated: the same of a condition in a correlated EXISTS, where its planner makes none elsewhere.
         once: a SELECT of the columns computed (name and SQL) over a source, and of those passed on, where a plain one
             would compute a column wherever it is used; None where it does not.
         computed_once: the word, with a blank, by which a query of WITH that is used several times is computed once;
@@ -135,6 +136,7 @@ class Dialect:
     slice: Callable[[int, str, int, int], str] | None = None
     fence: str = ""
     most_parts: int = 0
+    most_correlated: int = 0
     once: Callable[[str, Sequence[tuple[str, str]], Sequence[str]], str] | None = None
     computed_once: str = ""
     named_arguments: bool = False

@@ -17,7 +17,7 @@ from discreet.sql.expressions.dialect import Dialect, aggregated, quote
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.common_subexpressions import Steps
 from discreet.sql.lower.owners import source_of, unit_item
-from discreet.sql.lower.texts.written_out import fence, reading
+from discreet.sql.lower.texts.written_out import fence, reading, see_correlated
 
 
 def to_sql(relation: Relation, needed: set[str], dialect: Dialect) -> str:
@@ -124,6 +124,7 @@ def _public_join(relation: rel.PublicJoin, needed: set[str], dialect: Dialect) -
 
 def _matching(relation: rel.Matching, needed: set[str], dialect: Dialect) -> str:
     used = read([relation.on])
+    see_correlated(relation.left, needed | used, relation.on, dialect)
     left = read_by([relation.on], relation.left, needed | used, dialect)
     right = read_by([relation.on], relation.right, used, dialect)
     test = f"r.{quote(UNIT, dialect)} = l.{quote(UNIT, dialect)}"

@@ -16,6 +16,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra import relation as rel
 from discreet.sql.dialects import named
 from discreet.sql.expressions.expression import weight
+from discreet.sql.lower import relation_sql
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.texts import written_out
 
@@ -236,3 +237,26 @@ def test_clickhouse_is_asked_for_no_names_of_columns(monkeypatch: pytest.MonkeyP
         asked = f"WITH {', '.join(tables)} SELECT COUNT(*) AS n FROM x20 WHERE c <> 'z'"
         # EXPLAIN PLAN would answer with gigabytes.
         assert session.sql(asked, epsilon=200).to_dict()["n"] == [3]
+
+
+CORRELATED = (STEPS[rel.Matching], STEPS[rel.Matching].replace("EXISTS", "NOT EXISTS"))
+
+
+def test_duckdb_refuses_what_a_correlated_exists_would_write_out_for_ever() -> None:
+    session = shared.protect(ROWS, **UNIT)
+    for step in CORRELATED:
+        session.sql(chained(step, 5), epsilon=1)
+        spent = session.budget.spent
+        with pytest.raises(QueryRefused, match="more than 16,000 parts once this engine"):
+            session.sql(chained(step, 40), epsilon=1)
+        assert session.budget.spent == spent
+    for step in (STEPS[rel.Select], STEPS[rel.PerUnit]):  # DuckDB writes nothing out there
+        session.sql(chained(step, 30), epsilon=1)
+
+
+def test_a_lost_limit_of_duckdb_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    question = chained(CORRELATED[0], 20)
+    with pytest.raises(QueryRefused):
+        compiled(question, "duckdb")
+    monkeypatch.setattr(relation_sql, "see_correlated", lambda *_: None)
+    assert compiled(question, "duckdb")

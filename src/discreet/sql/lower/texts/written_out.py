@@ -3,7 +3,8 @@
 PostgreSQL merges a sub-query that only computes into the query that reads it, and writes each of its columns again
 wherever it is used. Thirty sub-queries, each of which uses a column of the one before twice, become a billion parts,
 and its planner takes all memory for them. So a sub-query is fenced where an expression over it would grow too large. An
-engine without a fence refuses the question there: ClickHouse and Spark write columns out into conditions.
+engine without a fence refuses the question there: ClickHouse and Spark write columns out into conditions. DuckDB does
+so where a correlated EXISTS reads them, and nowhere else (`see_correlated`).
 
 Through a relation a column is written out in every expression over it, where the planner merges the sub-query, or in
 conditions alone, where it moves these below. `_SIZES` has a line for each relation:
@@ -68,15 +69,37 @@ def fence(
     Raises:
         QueryRefused: it grows too large for an engine that has no fence.
     """
-    if not _most(dialect) or not _over(sizes(relation, needed, dialect), expressions, dialect):
+    most = _most(dialect)
+    if not most or not _over(sizes(relation, needed, dialect), expressions, dialect, most):
         return ""
     if not dialect.fence:
-        raise QueryRefused(
-            f"A value has more than {_most(dialect):,} parts once this engine writes the columns of sub-queries out "
-            "wherever they are used.",
-            "Use a computed column once where you can, or compute in fewer steps.",
-        )
+        raise _too_large(most)
     return dialect.fence
+
+
+def see_correlated(relation: Relation, needed: set[str], on: Expression | None, dialect: Dialect) -> None:
+    """See that the columns that a correlated EXISTS reads are not too large for an engine that writes them out there.
+
+    Args:
+        relation: the rows outside.
+        needed: the columns that are read of them.
+        on: the condition inside.
+        dialect: of the engine.
+
+    Raises:
+        QueryRefused: they are.
+    """
+    most = dialect.most_correlated
+    if most and _over(sizes(relation, needed, dialect), [on], dialect, most):
+        raise _too_large(most)
+
+
+def _too_large(most: int) -> QueryRefused:
+    return QueryRefused(
+        f"A value has more than {most:,} parts once this engine writes the columns of sub-queries out wherever they "
+        "are used.",
+        "Use a computed column once where you can, or compute in fewer steps.",
+    )
 
 
 def sizes(relation: Relation, needed: set[str], dialect: Dialect) -> Sizes:
@@ -120,9 +143,8 @@ def _most(dialect: Dialect) -> int:
     return MOST_PARTS if dialect.fence else dialect.most_parts
 
 
-def _over(known: Sizes, expressions: Iterable[Expression | None], dialect: Dialect) -> bool:
+def _over(known: Sizes, expressions: Iterable[Expression | None], dialect: Dialect, most: int) -> bool:
     read = (expression for expression in expressions if expression is not None)
-    most = _most(dialect)
     return bool(known.conditions) and any(size(each, known.conditions, dialect) > most for each in read)
 
 
@@ -132,7 +154,8 @@ def _unfenced(
     """The sizes of the part of a relation, as some expressions over it read it: names, if there is a fence."""
     ((source, used),) = below(relation, needed)
     known = sizes(source, used, dialect)
-    return _NAMES if _over(known, expressions, dialect) else known
+    most = _most(dialect)
+    return _NAMES if most and _over(known, expressions, dialect, most) else known
 
 
 def _scan(_relation: rel.Scan, _needed: set[str], _dialect: Dialect) -> Sizes:
