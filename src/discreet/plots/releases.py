@@ -47,6 +47,8 @@ from discreet.plots.unfolded import unfolded
 MOST_PANELS, MOST_POINTS = 4, 2000
 LEAST_PANEL = 100
 """Panels that would be narrower beside each other stand below each other."""
+LEAST_TICK = 90
+"""A label of an axis has so much room at least."""
 GROUND: Final = "#9a9a9a"
 
 CROSS: Final = "\N{MULTIPLICATION SIGN}"
@@ -210,10 +212,13 @@ def _bars(
     )
     if not first:
         y = alt.Y("key:N", sort=order, title=None, axis=alt.Axis(labels=False, ticks=False, domain=False))
-    x = axis("v", picture(name), zero=True, tickCount=4)
+    x = axis("v", picture(name), zero=True)
     ends = _ends(table)
     x["scale"] = alt.Scale(domain=_domain([0.0, *ends]), nice=True)
-    x["axis"] = alt.Axis(tickCount=4, format=_format(ends))
+    ticks = min(
+        4, max(2, part.width // LEAST_TICK)
+    )  # the last label stands within the panel, beside the one before
+    x["axis"] = alt.Axis(tickCount=ticks, format=_format(ends))
     given = [row for row in table if row["v"] is not None]
     lost = [{"key": row["key"], "v": 0.0, "words": _NONE} for row in table if row["v"] is None]
     bars = (
