@@ -44,6 +44,8 @@ def test_a_cell_shows_its_answer_and_the_chart_below(tmp_path: Path) -> None:
         refused = notebook.run("%%discreet\nSELECT age FROM visits")
         assert refused.error == "QueryRefused"
         assert notebook.run("%%discreet --nothing\nSELECT 1").error == "InvalidParameter"
+        helped = notebook.run("print(get_ipython().magics_manager.magics['cell']['discreet'].__doc__)")
+        assert "%%discreet --epsilon 0.05 --as answer" in helped.streams
         words = notebook.run(COMPLETING)
         assert "county" in words.streams
 

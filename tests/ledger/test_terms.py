@@ -35,6 +35,17 @@ def test_a_question_may_cost_no_more_than_its_cap() -> None:
         assert ben.budget.spent == 0
 
 
+def test_a_preview_says_that_the_cap_will_refuse_and_the_refusal_names_it() -> None:
+    with session() as whole:
+        ana = AnalystSession(whole, "ana", 2, most="0.1")
+        assert "one question may cost you epsilon 0.1 at most" in str(ana.preview(COUNT, epsilon="0.2"))
+        assert not ana.preview(COUNT, epsilon="0.1").warnings
+        assert not whole.preview(COUNT, epsilon="0.2").warnings
+        with pytest.raises(BudgetExceeded, match=r"Ask with epsilon 0\.1 at most"):
+            ana.sql(COUNT, epsilon="0.2")
+        assert "epsilon 0.1 at most" in str(ana.preview_workload({"a": COUNT}, epsilon="0.2"))
+
+
 def test_nothing_is_charged_after_the_end_and_answers_stay() -> None:
     with session() as whole:
         now = [1000.0]

@@ -75,6 +75,12 @@ def test_codes_are_not_joined_by_a_line() -> None:
     assert {"line", "area"} <= _kinds(release(_shown({"band": [10 * at for at in range(12)]}, [5] * 12)))
 
 
+def test_rows_that_share_a_key_are_not_joined_by_a_line() -> None:
+    """GROUP BY age, sex without the sex among the columns: two rows for each age."""
+    for keys in [1 + at // 2 for at in range(32)], [at // 2 for at in range(2 * MOST_BARS)]:
+        assert "line" not in _kinds(release(_shown({"age": keys}, [5] * len(keys))))
+
+
 @pytest.mark.parametrize("keys", [["A", "B", "C"], list(range(12))])
 def test_a_row_without_an_answer_does_not_stretch_an_axis(keys: list[Any]) -> None:
     shown = _shown({"key": keys}, [*([10] * (len(keys) - 1)), None])
@@ -225,3 +231,14 @@ def test_measures_stand_below_each_other_where_there_is_no_room_beside() -> None
     )  # fmt: skip
     assert "vconcat" in release(two, size=Size(260, 230, 12)).to_dict()
     assert "hconcat" in release(two).to_dict()
+
+
+def test_panels_beside_each_other_have_room_for_the_labels_of_their_axes() -> None:
+    shown = _shown({"k": ["a", "b"]}, [5, 90_000])
+    two = replace(
+        shown, values=shown.values.append_column("m", shown.values.column("n")),
+        low={**shown.low, "m": shown.low["n"]}, high={**shown.high, "m": shown.high["n"]},
+    )  # fmt: skip
+    alone, both = (json.dumps(release(one, size="column").to_dict()) for one in (shown, two))
+    ticks = [{int(n) for n in re.findall(r'"tickCount": (\d+)', one)} for one in (alone, both)]
+    assert max(ticks[1]) < max(ticks[0])

@@ -38,3 +38,11 @@ def test_a_number_that_is_missing_is_explained() -> None:
     missing = pa.table({"n": pa.array([None], pa.int64())})
     assert "- is no answer, as where" in repr(replace(counted, values=missing))
     assert "- is no answer" not in repr(counted)
+
+
+def test_a_histogram_has_its_name_at_the_left_and_no_rule_as_long_as_itself() -> None:
+    table = pa.table({"x": [1, 2, 3]})
+    with shared.protect(table, privacy_unit="row", bounds={"x": (0, 99)}, budget=400) as session:
+        head, rule, cell, *_ = repr(session.sql("SELECT histogram(x) AS h FROM data", epsilon=1)).splitlines()
+    assert head == "h"
+    assert len(cell) > 5 * len(rule)

@@ -5,6 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pytest
+
 import discreet as dp
 
 MISFIT = "values that do not fit the declared type of their column, which are NULL"
@@ -25,7 +28,6 @@ def test_texts_that_are_read_in_a_declared_type_may_not_fit(tmp_path: Path) -> N
 
 
 def test_the_types_of_a_database_always_fit(tmp_path: Path) -> None:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
     pq.write_table(pa.table({"id": [1, 2], "t": [3, 4]}), tmp_path / "t.parquet")
@@ -34,8 +36,6 @@ def test_the_types_of_a_database_always_fit(tmp_path: Path) -> None:
 
 def test_counts_of_the_rows_of_a_unit_as_a_key_are_clamped() -> None:
     """The last group holds all units with so many rows or more."""
-    import pyarrow as pa
-
     visits = pa.table({"id": [1, 1, 1, 1, 2]})
     each = "(SELECT id, COUNT(*) AS visits FROM t GROUP BY id) AS each"
     with dp.protect(visits, table="t", privacy_unit="id", max_rows=3, budget=9, ledger=":memory:") as session:
@@ -44,3 +44,30 @@ def test_counts_of_the_rows_of_a_unit_as_a_key_are_clamped() -> None:
             for key in ("visits", "visits + 1", "clamp(visits, 1, 2)")
         ]
     assert ["clamped as if it had max_rows rows at most" in one for one in answers] == [True, True, False]
+
+
+BOUND = "values outside their bounds, which count as the bound"
+GROUP = "values outside their bounds, which are in the group of the bound"
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [
+        ("SELECT age, COUNT(*) AS n FROM t GROUP BY age", GROUP),
+        ("SELECT floor(age / 10) AS k, COUNT(*) AS n FROM t GROUP BY k", GROUP),
+        ("SELECT k, COUNT(*) AS n FROM (SELECT age + 1 AS k FROM t) GROUP BY k", GROUP),
+        ("SELECT histogram(age) AS h FROM t", BOUND),
+        ("SELECT COUNT(DISTINCT age) AS n FROM t", BOUND),
+        ("SELECT COUNT(*) FILTER (WHERE age = 50) AS n FROM t", BOUND),
+        ("SELECT COUNT(*) FILTER (WHERE age = 49) AS n FROM t", ""),  # no clamped value is 49
+        ("SELECT CASE WHEN age > 30 THEN 'old' ELSE 'young' END AS k, COUNT(*) AS n FROM t GROUP BY k", ""),
+        ("SELECT sex, COUNT(*) AS n FROM t GROUP BY sex", ""),
+    ],
+)
+def test_counts_of_clamped_values_say_where_those_outside_the_bounds_are(query: str, said: str) -> None:
+    """An interval of the noise does not cover them: the group of the highest age has all who are older."""
+    people = pa.table({"age": [31, 47, 62], "sex": ["a", "b", "a"]})
+    with dp.protect(people, table="t", privacy_unit="row", bounds={"age": (20, 50)}, keys={"sex": ["a", "b"]},
+                    budget=9, ledger=":memory:") as session:  # fmt: skip
+        card = str(session.sql(query, epsilon=1).card())
+    assert [one for one in (BOUND, GROUP) if one in card] == [said] * bool(said)

@@ -80,7 +80,7 @@ def print_table(
         padded = [c.rjust(w) if r else c.ljust(w) for c, w, r in zip(line, widths, right, strict=True)]
         return [*padded[:-1], padded[-1].rstrip()]
 
-    rule = "  ".join("─" * width for width in widths)
+    rule = shown.rule(widths)
     if not sys.stdout.isatty():
         typer.echo(
             "\n".join(["  ".join(aligned(header)), rule, *("  ".join(aligned(line)) for line in body)])
@@ -93,10 +93,10 @@ def print_table(
     console.print(Text("  ".join(aligned(header)), "bold"))
     console.print(Text(rule, "dim"))
     for line in body:
-        shown = [Text(cell, "dim" if index in back else "") for index, cell in enumerate(aligned(line))]
-        for cell in shown:
+        coloured = [Text(cell, "dim" if index in back else "") for index, cell in enumerate(aligned(line))]
+        for cell in coloured:
             cell.highlight_regex(_INTERVAL, "dim")
-        console.print(Text("  ").join(shown))
+        console.print(Text("  ").join(coloured))
 
 
 def print_release(release: Release) -> None:

@@ -73,6 +73,15 @@ class Notebook:
     def magic(self, line: str, cell: str | None = None) -> None:
         """Connect (`%discreet SOURCE`), or answer a cell (`%%discreet`).
 
+            %discreet hospital/policy.toml --epsilon 0.1
+
+            %%discreet --epsilon 0.05 --as answer
+            SELECT county, COUNT(*) AS visits FROM visits GROUP BY county
+
+        The source is a policy file, the address of a server or the name of a session; `--dataset` names one of several
+        on a server. `--epsilon` there is the price of every cell, and on a cell that of the cell alone. `--preview`
+        gives price and errors for nothing, `--as` keeps the answer under a name, and `--no-chart` leaves the chart out.
+
         Raises:
             DiscreetError: as `dbapi.connect` and `Session.sql` do, without the classes of PEP 249.
         """

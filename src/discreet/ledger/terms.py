@@ -42,10 +42,14 @@ class Terms:
             Traceback (most recent call last):
             ...
             discreet.errors.BudgetExceeded: The budget of one question of analyst ana has epsilon 0.1 left, and \
-this asks for 0.5. Ask with a smaller epsilon, or ask the steward for a larger budget.
+this asks for 0.5. Ask with epsilon 0.1 at most, all that one question may cost, or ask the steward for more.
         """
         if self.most is not None and loss.epsilon > self.most:
-            raise BudgetExceeded(f"one question of {name}", at_least(loss.epsilon), at_most(self.most))
+            most = at_most(self.most)
+            raise BudgetExceeded(
+                f"one question of {name}", at_least(loss.epsilon), most,
+                f"Ask with epsilon {most} at most, all that one question may cost, or ask the steward for more.",
+            )  # fmt: skip
         if self.ended:
             raise BudgetExceeded(
                 name, at_least(loss.epsilon), "0", "It has ended; ask the steward for a later end."

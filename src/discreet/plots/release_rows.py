@@ -130,8 +130,11 @@ def series_of(
 def steps(values: Sequence[Any]) -> bool:
     """Whether keys are places on a line, which points may be joined along: dates, or numbers at even steps.
 
-    Whole numbers with gaps here and there are codes: nothing lies between 0401 and 0502.
+    Whole numbers with gaps here and there are codes: nothing lies between 0401 and 0502. Rows that share a key differ
+    in another one, which the answer leaves out: a line through them all would zigzag.
     """
+    if len(set(values)) < len(values):
+        return False
     if any(isinstance(value, dt.date) for value in values):
         return True
     ordered = sorted(set(map(float, values)))

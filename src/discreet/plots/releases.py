@@ -54,6 +54,8 @@ from discreet.plots.theme import (
 from discreet.plots.unfolded import unfolded
 
 MOST_PANELS = 4
+LEAST_TICK = 90
+"""A label of an axis has so much room at least."""
 GROUND: Final = "#9a9a9a"
 
 EXPLAINED: Final = "the noise alone could have made it"
@@ -222,10 +224,12 @@ def _bars(
     )
     if not first:
         y = alt.Y("key:N", sort=order, title=None, axis=alt.Axis(labels=False, ticks=False, domain=False))
-    x = axis("v", picture(name), zero=True, tickCount=4)
+    x = axis("v", picture(name), zero=True)
     ends = ends_of(table)
     x["scale"] = alt.Scale(domain=domain_of([0.0, *ends]), nice=True)
-    x["axis"] = alt.Axis(tickCount=4, format=number_format(ends))
+    # The last label stands within the panel, beside the one before.
+    ticks = min(4, max(2, part.width // LEAST_TICK))
+    x["axis"] = alt.Axis(tickCount=ticks, format=number_format(ends))
     given = [row for row in table if row["v"] is not None]
     lost = [{"key": row["key"], "v": 0.0, "words": _NONE} for row in table if row["v"] is None]
     bars = (

@@ -100,6 +100,11 @@ class DataAccount:
         if self._terms is not None:
             self._terms.see(self._accounts[-1].name, price)
 
+    @property
+    def most(self) -> Fraction | None:
+        """The most that one question may cost; None for no cap beside the budget."""
+        return None if self._terms is None else self._terms.most
+
     def owes(self, question: str) -> bool:
         """Whether an answer that the ledger kept has a price for this account: none, as it paid for all of them."""
         return False

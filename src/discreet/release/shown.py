@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet import far
-from discreet.arrow import is_number
+from discreet.arrow import is_nested, is_number
 from discreet.escaping import cell, markup, name, row
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 ROWS = 40
 """How many rows of an answer are shown where it shows itself."""
+RULE = 100
+"""Characters of the rule above the last column, whose cells may be longer, as histograms are."""
 PLAN = "plan"
 """The only column of an answer to EXPLAIN: lines of words, whose indentation is theirs."""
 UNKNOWN = "± ?"
@@ -120,8 +122,11 @@ def rows(release: Shown, most: int | None = None) -> list[list[str]]:
 
 
 def to_the_right(release: Shown) -> list[bool]:
-    """Which columns hold numbers."""
-    return [one in release.low or is_number(release.values, one) for one in release.columns]
+    """Which columns hold numbers, one in each cell."""
+    return [
+        (one in release.low and not is_nested(release.values, one)) or is_number(release.values, one)
+        for one in release.columns
+    ]
 
 
 def footer(release: Shown) -> list[str]:
@@ -156,8 +161,20 @@ def text(release: Shown) -> str:
         ).rstrip()
         for line in lines
     ]
-    aligned.insert(1, "  ".join("─" * width for width in widths))
+    aligned.insert(1, rule(widths))
     return "\n".join([*aligned, *_more(release), *footer(release)])
+
+
+def rule(widths: Sequence[int]) -> str:
+    """The line between the names of columns and their cells.
+
+    Example:
+        >>> rule([2, 3])
+        '──  ───'
+        >>> len(rule([2, 5000]))
+        104
+    """
+    return "  ".join("─" * width for width in [*widths[:-1], *(min(width, RULE) for width in widths[-1:])])
 
 
 def page(release: Shown) -> str:

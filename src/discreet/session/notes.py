@@ -7,9 +7,10 @@ from typing import Any
 
 from discreet.engines.schema import Type
 from discreet.policy import Policy
+from discreet.sql.algebra.lineage import origins
 from discreet.sql.algebra.relation import Relation, Rows, scans
 from discreet.sql.analyze.aggregates.implied_bounds import following
-from discreet.sql.expressions.expression import Call, Column, Expression
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import ranks, uses_of
@@ -75,7 +76,7 @@ def _notes_of(
     clamped = bool(bounded)
     if any(not isinstance(m, LeafCounts) for m in bounded):
         notes.append("values outside their bounds, which are clamped before adding up")
-    elif clamped:
+    elif clamped or _counts_bounds(plan):
         notes.append("values outside their bounds, which count as the bound")
     if (capped or clamped) and not plan.cut_off:
         shares = any(release.people is not None for release in plan.releases)
@@ -134,12 +135,46 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
     if any(key.public and None not in key.values for key in keys):
         yield "rows whose group is NULL or not among the public keys, which are dropped"
     parts = [part for release in plan.releases for part in release.parts]
+    if any(_of_clamped(part.rows.relation, key) for part in parts for key in part.keys):
+        yield "values outside their bounds, which are in the group of the bound"
     if any(_to_cap(part.rows.relation, key) for part in parts for key in part.keys):
         yield "keys that count or add up the rows of a unit, which are clamped as if it had max_rows rows at most"
     if any(workload.closed for workload in plan.workloads):
         yield "rows that are in none of the parts of a total, which are not in the total either"
     if any(not key.public for key in keys):
         yield "rows whose group is NULL, which are dropped"
+
+
+def _counts_bounds(plan: QueryPlan) -> bool:
+    """Whether a number that adds up nothing tells a clamped value from others: a histogram, or distinct values."""
+    return any(
+        _of_clamped(release.parts[measure.part].rows.relation, argument)
+        if getattr(measure, "distinct", False)
+        else _equals_bound(release.parts[measure.part].rows.relation, argument)
+        for release in plan.releases
+        for measure in release.measures
+        if measure.grid is None
+        for argument in measure.arguments
+    )
+
+
+def _equals_bound(relation: Relation, of: Expression) -> bool:
+    """Whether an expression asks if a column that the scan clamps is equal to one of its bounds."""
+    if not isinstance(of, Call):
+        return False
+    if of.name == "eq" and isinstance(of.args[0], Column) and isinstance(of.args[1], Literal):
+        column, value = of.args[0], of.args[1].span.lo
+        return value in (column.span.lo, column.span.hi) and _of_clamped(relation, column)
+    return any(_equals_bound(relation, arg) for arg in of.args)
+
+
+def _of_clamped(relation: Relation, key: Expression) -> bool:
+    """Whether a key is computed from a column that the scan clamps, other than by comparing it, as CASE does."""
+    if isinstance(key, Column):
+        return any(own is not None and own.clamped for _, _, own in origins(relation, key.name))
+    if not isinstance(key, Call) or key.type is Type.BOOLEAN:
+        return False
+    return any(_of_clamped(relation, arg) for arg in key.args)
 
 
 def _to_cap(relation: Relation, key: Expression) -> bool:

@@ -121,6 +121,6 @@ def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
     if epsilon is None and plan.releases:
         raise InvalidParameter(
             "This question has a cost, and epsilon is missing.",
-            "Write epsilon=0.1, or over a connection for SQL SET discreet.epsilon = 0.1; a preview finds the least one "
-            "for an error.",
+            "Write epsilon=0.1, in a notebook %%discreet --epsilon 0.1, or over a connection for SQL "
+            "SET discreet.epsilon = 0.1; a preview finds the least one for an error.",
         )

@@ -68,6 +68,8 @@ def preview(
     if known is not None and used:
         shown = known.together() if epsilon else known.shown()
     found = preview_of(shown, queries.catalog.public, asked.level, group_rows, cost, budget.left)
+    if cost:
+        found = replace(found, warnings=(*found.warnings, *_beyond_cap(queries, plan)))
     if within is not None and cost:
         warned = memory.not_reached(queries, asked, shown, within, group_rows)
         found = replace(found, warnings=(*found.warnings, *warned))
@@ -81,6 +83,14 @@ def preview(
         else _offered(queries, known, asked, group_rows)
     )
     return replace(found, epsilon=plan.epsilon if epsilon else Fraction(0), known=said)
+
+
+def _beyond_cap(queries: Queries, plan: QueryPlan) -> list[str]:
+    """The warning of a question that costs more than one may, which its charge would refuse."""
+    most = queries.account.most
+    if most is None or plan.epsilon <= most:
+        return []
+    return [f"one question may cost you epsilon {show(most)} at most: choose a smaller price"]
 
 
 def _cost(queries: Queries, plan: QueryPlan) -> Fraction:
@@ -121,11 +131,13 @@ def preview_together(
     again = paid(queries, whole)
     cost = _cost(queries, whole) if whole.releases and not again else Fraction(0)
     public = queries.catalog.public
+    capped = tuple(_beyond_cap(queries, whole)) if cost else ()
+    looks = (preview_of(plan, public, asked.level, group_rows, cost, budget.left) for plan in each)
     seen = [
-        replace(preview_of(plan, public, asked.level, group_rows, cost, budget.left),
+        replace(look, warnings=(*look.warnings, *capped),
                 epsilon=whole.epsilon if plan.releases else Fraction(0), together=(),
                 replayed=again and bool(plan.releases))
-        for plan in each
+        for plan, look in zip(each, looks, strict=True)
     ]  # fmt: skip
     return seen, (*told(whole), *_apart(whole))
 

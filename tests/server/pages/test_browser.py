@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pytest
 
+from discreet.server import pages
 from tests.server.conftest import Running, listening, run
 from tests.server.pages.test_wizard import began
 from tests.server.visit import Visit
@@ -277,3 +278,13 @@ def test_a_fault_that_is_planted_is_found(page: Page, running: Running) -> None:
     page.evaluate("document.querySelector('main').append(document.createElement('script'))")
     page.evaluate("document.querySelector('main script').append('alert(1)')")  # the policy of contents
     assert seat.faults
+
+
+def test_no_interval_of_a_wide_answer_stands_beyond_the_edge_of_a_phone(page: Page) -> None:
+    """A number whose interval has to be scrolled to looks exact."""
+    style = (Path(pages.__file__).parent / "style.css").read_text()
+    cells = "<td class=right>16</td>" + 3 * "<td class=right>20,665 [11,216, 29,285]</td>"
+    page.goto("about:blank")  # where no policy of contents forbids the style
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.set_content(f"<style>{style}</style><main><div class=scroll><table><tr>{cells}</table></div></main>")
+    assert page.evaluate("document.querySelector('td:last-child').getBoundingClientRect().right") <= 390

@@ -28,6 +28,9 @@ def warnings(sql: str, epsilon: float = 1, **policy: object) -> tuple[str, ...]:
 def test_a_filter_that_no_clamped_value_passes(where: str) -> None:
     (warning,) = warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}")
     assert "clamped" in warning
+    for number in (f"COUNT(*) FILTER (WHERE {where})", f"AVG(CASE WHEN {where} THEN 1 ELSE 0 END)"):
+        (warning,) = warnings(f"SELECT {number} AS n FROM data")
+        assert "clamped" in warning
 
 
 @pytest.mark.parametrize(
@@ -35,6 +38,7 @@ def test_a_filter_that_no_clamped_value_passes(where: str) -> None:
 )
 def test_a_filter_that_some_value_passes(where: str) -> None:
     assert warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}") == ()
+    assert warnings(f"SELECT COUNT(*) FILTER (WHERE {where}) AS n FROM data") == ()
 
 
 @pytest.mark.parametrize("where", [

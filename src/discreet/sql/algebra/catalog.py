@@ -54,6 +54,11 @@ class PrivateColumn:
     instead: str = ""
 
     @property
+    def clamped(self) -> bool:
+        """Whether the policy gives it bounds, so that the scan clamps it."""
+        return isinstance(self.scan, Call) and len(self.scan.args) > 1
+
+    @property
     def read(self) -> Expression:
         """The stored value in its logical type and without bounds, for a measure that clamps it anyway.
 

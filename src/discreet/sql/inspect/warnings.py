@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import aggregate_name
+from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.analyze.false_conditions import against_null, conditions, unlisted, verdict
 from discreet.sql.expressions.expression import Call, Expression, leaves
@@ -55,6 +56,10 @@ def _of_release(release: PlannedRelease) -> Iterator[str]:
             span = argument.span
             if measure.grid is not None and span.bounded and not span.width:
                 yield f"{words(argument)} has the bounds {ends(span, argument.type)}, so it is the same for every row"
+    cases = (call for m in release.measures for a in m.arguments for call in _calls(a) if call.name == "case")
+    for condition in conjuncts([case.args[0] for case in cases]):
+        if verdict(condition) is False:
+            yield f"no row meets {words(condition)}, because values are clamped into their bounds first"
     yield from _of_types(release)
 
 
