@@ -137,6 +137,7 @@ def test_a_head_that_cannot_be_written_fails_the_whole_batch(
         patch.setattr(head, "_sync", broken)
         found = gathered.all(*(charging(ledger, at) for at in range(4)))
     assert all(isinstance(one, LedgerError) for one in found)
+    assert len({id(one) for one in found}) == 4, "each notes its own charge, which the others are not told"
     assert head._sync is real
     ledger.charge("after", Loss("1/100"), [VISITS])
     assert ledger.verify() == ledger.head().number

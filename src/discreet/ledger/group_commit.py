@@ -6,6 +6,7 @@ along, so that sixteen threads wait for one commit and not for sixteen. Each get
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol, TypeVar, cast
@@ -246,5 +247,5 @@ def fail(requests: Sequence[QueuedWork], problem: Exception, *, unwritten: bool 
         problem.unwritten = True
     for request in requests:
         if not request.done:
-            request.error = problem
+            request.error = copy.copy(problem)  # each question notes its own charge on it
             request.done = True
