@@ -318,11 +318,17 @@ def without_conditions(text: str) -> str:
     return tree.sql("duckdb")
 
 
-def position(error: DiscreetError, text: str) -> str:
-    """The place of a fault in a question, counted in characters from 1; empty where it is not known."""
+def position(error: DiscreetError, text: str, before: int = 0) -> str:
+    """The place of a fault in a question, counted in characters from 1; empty where it is not known.
+
+    Args:
+        error: the fault.
+        text: the question.
+        before: how many characters stand before it, such as other questions.
+    """
     if not isinstance(error, QueryRefused) or not error.line:
         return ""
     lines = text.split("\n")
     if error.line > len(lines):
         return ""
-    return str(sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column)
+    return str(before + sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column)
