@@ -18,6 +18,7 @@ from discreet.pgwire.catalogue_sql import CatalogueContext, Elsewhere, Unknown
 from discreet.pgwire.types import TEXT, Kind, kind_of, named
 from discreet.rational import show
 from discreet.records import dataclass, field
+from discreet.server.service import TOO_LARGE, is_small
 from discreet.sql.syntax.pivot_statement import statements
 from discreet.sql.syntax.priced import priced
 
@@ -236,9 +237,12 @@ class Answers:
         def work() -> pa.Table | None:
             try:
                 with Sandbox(tables) as sandbox:
-                    return sandbox.run(sql, CATALOGUE_SECONDS)
+                    found = sandbox.run(sql, CATALOGUE_SECONDS)
             except PostProcessingError:
                 return None
+            if not is_small(found):  # a table function makes as many rows as anybody asks for
+                raise QueryRefused(*TOO_LARGE)
+            return found
 
         table = await self._service.look(self._caller, work)
         if table is None and about:
