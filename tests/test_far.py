@@ -64,6 +64,8 @@ def test_found_and_shown(source: Any, column: str, wanted: list[str], tmp_path: 
     for one in (release, again):
         assert [str(value) for value in one.to_dict()[column]] == wanted
         assert [line.split("  ")[0] for line in repr(one).splitlines()[2:-1]] == wanted
+        assert [str(row[column]) for row in one] == list(map(str, one[column])) == wanted
+        assert str(one[-1][column]) == wanted[-1]
         assert all(290 < n < 310 for name in "nm" for n in one.to_dict()[name])
     assert [
         str(value).replace("T", " ") for value in (row[column] for row in documents.rows(release))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,9 +13,17 @@ import pytest
 from pyarrow import parquet
 
 import discreet as dp
-from discreet.client import transport
+from discreet.client import node, transport
 from discreet.client.wire import to_integers
-from discreet.errors import BudgetExceeded, InvalidParameter, NodeError, NotAllowed, QueryRefused, ServerError
+from discreet.errors import (
+    BudgetExceeded,
+    Busy,
+    InvalidParameter,
+    NodeError,
+    NotAllowed,
+    QueryRefused,
+    ServerError,
+)
 from tests.server.conftest import COUNT, POLICY, Running, run
 
 ROWS = 900
@@ -91,6 +100,37 @@ def test_a_server_with_too_little_budget_or_another_policy_stops_all(
     with pytest.raises(NodeError, match="max_rows_per_group"):
         dp.federate({"near": other, "far": far}).sql(COUNT, 0.1, max_rows_per_group=1)
     assert [far.budget.spent, other.budget.spent] == [before, 0]
+
+
+def _often_busy(far: dp.client.RemoteSession, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Let the server of a node have too much to do for so many questions."""
+    real, left = far.post, iter(range(times))
+
+    def post(address: str, body: Any, accept: str = "") -> bytes:
+        if address == "integers" and next(left, None) is not None:
+            raise Busy("You have 4 requests at work, the most at once.", "Wait for one of them.")
+        return real(address, body, accept)
+
+    monkeypatch.setattr(far, "post", post)
+    monkeypatch.setattr(node, "PAUSE", 0.0)
+
+
+def test_a_server_that_is_busy_for_a_moment_is_asked_again(
+    far: dp.client.RemoteSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = _near(tmp_path)
+    _often_busy(far, monkeypatch, 3)
+    assert len(dp.federate({"near": near, "far": far}).sql(COUNT, 0.37)) == 3
+
+
+def test_a_server_that_is_not_asked_again_is_found(
+    far: dp.client.RemoteSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    near = _near(tmp_path)
+    _often_busy(far, monkeypatch, 10**9)
+    monkeypatch.setattr(node, "PATIENCE", 0.0)
+    with pytest.raises(NodeError, match=r"far: You have 4 requests.*Charged were near"):
+        dp.federate({"near": near, "far": far}).sql(COUNT, 0.38)
 
 
 def test_a_server_that_is_down_is_named(

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import enum
 from decimal import Decimal
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from discreet.dbapi import binding
 from discreet.dbapi.binding import bind, count, literal, tokens
 from discreet.errors import InvalidParameter
 
@@ -53,6 +55,42 @@ def test_a_number_is_never_the_end_of_a_comment_or_of_a_name(value: object) -> N
 )
 def test_values_of_other_types(value: object, written: str) -> None:
     assert literal(value) == written
+
+
+class Odd(int):
+    """A number that shows itself as SQL."""
+
+    def __repr__(self) -> str:
+        return "1 OR (2=2"
+
+
+class Size(enum.IntEnum):
+    """Numbers with names."""
+
+    LESS = -1
+    MORE = 1
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [(Odd(-3), "(-3)"), (Odd(3), "3"), (Size.LESS, "(-1)"), (Size.MORE, "1"), (Decimal("-0"), "(-0)")],
+)
+def test_a_number_is_written_as_it_is_and_not_as_it_shows_itself(value: object, written: str) -> None:
+    assert literal(value) == written
+
+
+def test_a_number_that_would_be_more_than_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binding, "_digits", repr)
+    for value in (Odd(-3), Odd(3), Size.LESS):
+        with pytest.raises(InvalidParameter):
+            literal(value)
+
+
+def test_a_placeholder_may_be_cast() -> None:
+    assert (
+        bind("SELECT ?::DATE, ?:: INT, '?::'", ["2024-01-02", 3])
+        == "SELECT  '2024-01-02' ::DATE,  3 :: INT, '?::'"
+    )
 
 
 @pytest.mark.parametrize(

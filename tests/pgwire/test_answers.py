@@ -134,6 +134,23 @@ def test_a_question_about_the_catalogue_that_is_not_known_is_refused(answers: An
         ask(answers, "SELECT nothing")
 
 
+ENDLESS = ["SELECT range FROM range(70000), pg_class", "SELECT range FROM range(70000)"]
+
+
+@pytest.mark.parametrize("text", ENDLESS)
+def test_an_answer_about_the_catalogue_is_no_larger_than_any_other(answers: Answers, text: str) -> None:
+    for asking in (lambda: ask(answers, text), lambda: asyncio.run(answers.columns(text))):
+        with pytest.raises(QueryRefused, match="more rows or values"):
+            asking()
+
+
+def test_a_large_answer_about_the_catalogue_is_found(
+    answers: Answers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("discreet.pgwire.answers.is_small", lambda _: True)
+    assert len(ask(answers, ENDLESS[0]).rows) == 70000
+
+
 @pytest.mark.parametrize(
     ("text", "left"),
     [("SELECT a FROM t WHERE b = $1", "SELECT a FROM t"), ("SELECT $1 FROM t", "SELECT $1 FROM t"),

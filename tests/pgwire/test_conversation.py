@@ -64,6 +64,19 @@ def test_psql_looks_around_and_asks(wire: Wire) -> None:
     assert "DETAIL:  Nothing was charged.\nHINT:  Aggregate them" in errors
 
 
+@pytest.mark.parametrize(
+    "before", ["", "\n\n  ", "SELECT 1;\n", "SHOW discreet; -- SELECT age\n /* é; */ ;", ";;"]
+)
+def test_a_place_is_counted_from_the_beginning_of_the_whole_text(wire: Wire, before: str) -> None:
+    text = f"{before}SELECT\nage FROM visits"
+    with (
+        wire.connect() as connection,
+        pytest.raises(psycopg.errors.SyntaxErrorOrAccessRuleViolation) as caught,
+    ):
+        connection.execute(text)
+    assert caught.value.diag.statement_position == str(text.rindex("age") + 1)
+
+
 def test_psycopg_binds_describes_and_rolls_back(wire: Wire) -> None:
     question = "SELECT county, COUNT(*) AS n, AVG(age) AS a FROM visits WHERE age > %s AND county <> %s GROUP BY county"
     with psycopg.connect(wire.url(options=EPSILON)) as connection:

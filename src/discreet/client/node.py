@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from discreet.client import wire
@@ -20,6 +21,11 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+PATIENCE, PAUSE = 10.0, 0.2
+"""Seconds for which a server that has too much to do is asked again, and between two times.
+
+When it is asked, other nodes are charged at the same moment, for an answer that would lack this one.
+"""
 
 
 class Far(Protocol):
@@ -72,7 +78,7 @@ class RemoteNode:
         price = self._prices.pop(question, question.epsilon)
         loss = Loss(price) if price else None
         try:
-            said = self._session.post("integers", _body(question))
+            said = self._patiently("integers", _body(question))
             return Paid(self._session.read(wire.to_integers, said), loss)
         except ServerError as error:
             if (
@@ -85,6 +91,17 @@ class RemoteNode:
             fault = ServerError(f"{error.cause} It may have charged {show(price)}.", error.fix)
         fault.charged, fault.told = loss, True
         raise fault
+
+    def _patiently(self, address: str, body: Mapping[str, Any]) -> bytes:
+        """Send a body; again for some seconds while the server has too much to do, which costs nothing."""
+        until = monotonic() + PATIENCE
+        while True:
+            try:
+                return self._session.post(address, body)
+            except Busy:
+                if monotonic() >= until:
+                    raise
+            sleep(PAUSE)
 
 
 def _body(question: Question) -> dict[str, Any]:

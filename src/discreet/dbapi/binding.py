@@ -92,8 +92,9 @@ def literal(value: object) -> str:
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
         return literal(value.item())  # a number of NumPy
     if isinstance(value, int | float | Decimal) and _is_finite(value):
-        number = f"{value:f}" if isinstance(value, Decimal) else repr(value)
-        return _seen(number, TokenType.NUMBER) if value >= 0 and "-" not in number[:1] else f"({number})"
+        number = _digits(value)
+        size = _seen(number.removeprefix("-"), TokenType.NUMBER)
+        return size if size == number else f"({number})"
     if isinstance(value, str):
         return _seen(exp.Literal.string(value).sql("duckdb"), TokenType.STRING, value)
     for kind, word, write in _WORDS:
@@ -103,6 +104,13 @@ def literal(value: object) -> str:
         f"A value of type {type(value).__name__} cannot be a parameter.",
         "Give None, a bool, a finite number, a text, a date, or a datetime without a zone.",
     )
+
+
+def _digits(value: float | Decimal) -> str:
+    """A number as SQL writes it; that of a subclass, too, which may show itself in another way."""
+    if isinstance(value, Decimal):
+        return f"{Decimal(value):f}"
+    return int.__repr__(value) if isinstance(value, int) else float.__repr__(value)
 
 
 def _is_finite(value: float | Decimal) -> bool:
@@ -119,8 +127,9 @@ def _is_finite(value: float | Decimal) -> bool:
 def _places(found: Sequence[Token], style: Style) -> Iterator[tuple[int, int, int]]:
     """The placeholders: the number of the value, from 1 on, and the range of the text."""
     if style == "qmark":
-        marks = (token for token in found if token.token_type is TokenType.PLACEHOLDER)
-        yield from ((number, token.start, token.end + 1) for number, token in enumerate(marks, 1))
+        # The ? of a cast such as ?::DATE is one token with its colons.
+        marks = (one for one in found if one.token_type in (TokenType.PLACEHOLDER, TokenType.QDCOLON))
+        yield from ((number, token.start, token.start + 1) for number, token in enumerate(marks, 1))
         return
     for sign, digits in pairwise(found):
         if sign.token_type is TokenType.PARAMETER and sign.end + 1 == digits.start and digits.text.isdigit():

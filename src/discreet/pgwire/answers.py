@@ -18,6 +18,7 @@ from discreet.pgwire.catalogue_sql import CatalogueContext, Elsewhere, Unknown
 from discreet.pgwire.types import TEXT, Kind, kind_of, named
 from discreet.rational import show
 from discreet.records import dataclass, field
+from discreet.server.service import TOO_LARGE, is_small
 from discreet.sql.syntax.pivot_statement import statements
 from discreet.sql.syntax.priced import priced
 
@@ -236,9 +237,12 @@ class Answers:
         def work() -> pa.Table | None:
             try:
                 with Sandbox(tables) as sandbox:
-                    return sandbox.run(sql, CATALOGUE_SECONDS)
+                    found = sandbox.run(sql, CATALOGUE_SECONDS)
             except PostProcessingError:
                 return None
+            if not is_small(found):  # a table function makes as many rows as anybody asks for
+                raise QueryRefused(*TOO_LARGE)
+            return found
 
         table = await self._service.look(self._caller, work)
         if table is None and about:
@@ -318,11 +322,17 @@ def without_conditions(text: str) -> str:
     return tree.sql("duckdb")
 
 
-def position(error: DiscreetError, text: str) -> str:
-    """The place of a fault in a question, counted in characters from 1; empty where it is not known."""
+def position(error: DiscreetError, text: str, before: int = 0) -> str:
+    """The place of a fault in a question, counted in characters from 1; empty where it is not known.
+
+    Args:
+        error: the fault.
+        text: the question.
+        before: how many characters stand before it, such as other questions.
+    """
     if not isinstance(error, QueryRefused) or not error.line:
         return ""
     lines = text.split("\n")
     if error.line > len(lines):
         return ""
-    return str(sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column)
+    return str(before + sum(len(line) + 1 for line in lines[: error.line - 1]) + error.column)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from discreet.dbapi.binding import bind, count
-from discreet.dbapi.statements import split
+from discreet.dbapi.statements import placed, split
 from discreet.errors import Busy, DiscreetError, InvalidParameter, QueryRefused, charged_words
 from discreet.pgwire import messages as wire
 from discreet.pgwire.answers import Answers, Column, Failed, Result, position, without_conditions
@@ -62,6 +62,7 @@ class Conversation:
         self._statements: dict[str, Prepared] = {}
         self._portals: dict[str, Portal] = {}
         self._skipping = False
+        self._asked_at = (0, "")  # the statement at work, behind its place in the text of its message
         self._task: asyncio.Task[Result] | None = None
 
     # The start -------------------------------------------------------------------------------------------
@@ -125,14 +126,11 @@ class Conversation:
         except (Malformed, Refused, Ended, OSError, EOFError):
             raise
         except Exception as error:
-            self._fail_of(error, self._text_of(letter, data))
+            # Parameters have moved the places of every other message.
+            self._fail_of(error, *self._asked_at if letter == b"Q" else (0, ""))
         if letter in (b"Q", b"F"):
             self._skipping = False
             self._end_of_statement()
-
-    def _text_of(self, letter: bytes, data: bytes) -> str:
-        """The text that the place of a fault is in; empty where parameters have moved it."""
-        return Reader(data).text() if letter == b"Q" else ""
 
     def _end_of_statement(self) -> None:
         if self._answers.state == "I":
@@ -151,10 +149,12 @@ class Conversation:
         reader = Reader(data)
         text = reader.text()
         reader.end()
-        statements = split(text)
+        self._asked_at = (0, text)
+        statements = placed(text)
         if not statements:
             self._writer.write(wire.message(b"I"))
-        for statement in statements:
+        for self._asked_at in statements:
+            _, statement = self._asked_at
             result = await self._asked(statement)
             if result.columns:
                 self._writer.write(described(result.columns, ()))
@@ -324,13 +324,13 @@ class Conversation:
     def _finish(self, result: Result) -> None:
         self._writer.write(wire.message(b"C", wire.text(result.tag)))
 
-    def _fail_of(self, error: Exception, text: str) -> None:
+    def _fail_of(self, error: Exception, before: int, text: str) -> None:
         if not isinstance(error, DiscreetError):
             # The kind alone: a message may quote a value.
             LOG.error("a request failed: %s", type(error).__name__)
         said = told(error)
         cause = said.cause if said.charged is None else f"{said.cause} {charged_words(said.charged)}"
-        self._fail(state_of(said), cause, said.fix, position(said, text), charged_words(said.charged))
+        self._fail(state_of(said), cause, said.fix, position(said, text, before), charged_words(said.charged))
 
     def _fail(self, state: str, cause: str, hint: str, place: str = "", detail: str = "") -> None:
         self._answers.fail()

@@ -189,7 +189,7 @@ class Release:
     def __iter__(self) -> Iterator[dict[str, Any]]:
         """The rows, each as a dictionary, with the ends of the intervals."""
         for batch in self.to_arrow().to_batches(max_chunksize=1 << 12):
-            yield from batch.to_pylist()
+            yield from _rows(batch)
 
     @overload
     def __getitem__(self, at: SupportsIndex) -> dict[str, Any]: ...
@@ -208,7 +208,7 @@ class Release:
                 raise NotInAnswer(
                     f"The answer has no column {at}.", f"It has {', '.join(answer.column_names)}."
                 )
-            return list(answer.column(at).to_pylist())
+            return far.values(answer.column(at))
         try:
             place = operator.index(at)
         except TypeError:
@@ -218,7 +218,7 @@ class Release:
             ) from None
         if not -len(self) <= place < len(self):
             raise NotInAnswer(f"The answer has no row {place}.", f"It has {len(self):,}, counted from 0.")
-        return dict(answer.slice(place % len(self), 1).to_pylist()[0])
+        return next(_rows(answer.slice(place % len(self), 1)))
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """The answer with its intervals, for every library that reads Arrow."""
@@ -292,6 +292,12 @@ class Release:
         while name in self.columns:
             name += "_"
         return name
+
+
+def _rows(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
+    """The rows of a table, each as a dictionary; a date that Python cannot hold is `Far`."""
+    names = table.schema.names
+    return (dict(zip(names, row, strict=True)) for row in zip(*map(far.values, table.columns), strict=True))
 
 
 def _questions(numbers: tuple[int, ...]) -> str:

@@ -38,6 +38,7 @@ MOST_GROUPS = 65_536
 """Groups of an answer that the service gives; larger ones are for `Session.write` at the data."""
 MOST_VALUES, MOST_BYTES = 1_000_000, 32 << 20
 """Values of an answer, those inside of lists too, and its bytes: written as JSON, each takes some hundred bytes."""
+TOO_LARGE = "The answer has more rows or values than the service gives.", "Ask for fewer of them."
 LARGE = 50_000
 """From so many values on, answers are written one after the other."""
 LOG = logging.getLogger("discreet.server")
@@ -107,9 +108,8 @@ class Service:
 
     def close(self) -> None:
         """Wait for questions that are at work, and let go of everything."""
-        self.questions.close()
-        self.looks.close()
-        self.office.close()
+        for desk in (self.questions, self.looks, self.office):
+            desk.close()
         for one in self.datasets.values():
             one.session.close()
         self.state.close()
@@ -203,8 +203,7 @@ class Service:
         def work() -> T:
             session = self.session(caller, name)
             given = {name: value for name, value in asked.items() if name != "query"}
-            together = "queries" in asked
-            look = session.look_at_workload(**given) if together else session.look(**asked)
+            look = session.look_at_workload(**given) if "queries" in asked else session.look(**asked)
             see_size(look)
             history = self.datasets[name].history
             paid = not look.key or history.paid(caller.name, look.key)
@@ -381,14 +380,16 @@ def see_rows(release: Release, charged: Loss | None = None) -> Release:
     Raises:
         PostProcessingError: it has more than MOST_GROUPS rows, MOST_VALUES values or MOST_BYTES.
     """
-    small = release.values.nbytes <= MOST_BYTES and values_of(release.values) <= MOST_VALUES
-    if len(release) <= MOST_GROUPS and small:
+    if is_small(release.values):
         return release
-    error = PostProcessingError(
-        "The answer has more rows or values than the service gives.", "Ask for fewer of them."
-    )
+    error = PostProcessingError(*TOO_LARGE)
     tell(error, charged)
     raise error
+
+
+def is_small(table: Any) -> bool:
+    """Whether a table of Arrow is none too large for an answer."""
+    return table.num_rows <= MOST_GROUPS and table.nbytes <= MOST_BYTES and values_of(table) <= MOST_VALUES
 
 
 def _spoken(error: Exception) -> DiscreetError:
