@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
@@ -92,7 +92,7 @@ def kind_of(rows: Sequence[Mapping[str, Any]], keys: Sequence[str]) -> str:
         return "grid" if cells <= MOST_GRID_CELLS else "bars"
     if len(keys) == 1 and len(rows) > 10:
         values = [row[f"k {keys[0]}"] for row in rows]
-        if all(map(ordered, values)) and (len(rows) > MOST_BARS or steps(values)):
+        if all(map(ordered, values)) and (len(rows) > MOST_BARS or joined([rows], keys[0])):
             return "points"
     return "bars" if line_of(rows, keys) is None else "series"
 
@@ -130,16 +130,24 @@ def series_of(
 def steps(values: Sequence[Any]) -> bool:
     """Whether keys are places on a line, which points may be joined along: dates, or numbers at even steps.
 
-    Whole numbers with gaps here and there are codes: nothing lies between 0401 and 0502. Rows that share a key differ
-    in another one, which the answer leaves out: a line through them all would zigzag.
+    Whole numbers with gaps here and there are codes: nothing lies between 0401 and 0502.
     """
-    if len(set(values)) < len(values):
-        return False
     if any(isinstance(value, dt.date) for value in values):
         return True
     ordered = sorted(set(map(float, values)))
     gaps = [after - before for before, after in pairwise(ordered)]
     return not gaps or max(gaps) <= 1.001 * min(gaps)
+
+
+def joined(groups: Iterable[Sequence[Mapping[str, Any]]], key: str) -> bool:
+    """Whether the points of each group are joined along a key.
+
+    Rows of a group that share the key differ in another one, which the answer leaves out: a line through them all would
+    zigzag.
+    """
+    keys = [[row[f"k {key}"] for row in group] for group in groups]
+    apart = all(len(set(own)) == len(own) for own in keys)
+    return apart and steps(list(dict.fromkeys(value for own in keys for value in own)))
 
 
 def ordered(value: Any) -> bool:

@@ -27,6 +27,7 @@ from discreet.plots.release_rows import (
     has_interval,
     is_explained,
     is_key,
+    joined,
     kind_of,
     label_of,
     line_of,
@@ -34,8 +35,8 @@ from discreet.plots.release_rows import (
     ordered,
     reach_of,
     rows_of,
+    series_of,
     sorted_values,
-    steps,
     text_of,
 )
 from discreet.plots.theme import (
@@ -129,7 +130,8 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     else:
         labels = _labels(rows, keys, nothing_of(shown)) if kind == "bars" else None
         chart = _panels(rows, keys, wanted, fit, labels)
-    banded = bool(along) and steps([row[f"k {along}"] for row in rows])
+    others = [key for key in keys if key != along]
+    banded = bool(along) and joined(series_of(rows, others).values(), str(along))
     shape = "the band" if banded else "lines"
     verb = "is the interval" if banded else "are the intervals"
     lost = any(row[f"v {name}"] is None for row in rows for name in wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from discreet.plots.panels.points import domain_of, points
 from discreet.plots.theme import Size
 
 
-def rows(days: range, value: float) -> list[dict[str, Any]]:
+def rows(days: range, value: float) -> list[Mapping[str, Any]]:
     first = dt.date(2025, 1, 1)
     return [
         {"k day": first + dt.timedelta(day), "v n": value, "l n": value - 1, "h n": value + 1} for day in days
@@ -21,7 +22,7 @@ def rows(days: range, value: float) -> list[dict[str, Any]]:
 def test_axes_reach_over_the_other_series() -> None:
     few, many = rows(range(3), 5), rows(range(9), 50)
     alone = points(few, ["day"], "n", Size(300, 200, 12)).to_dict()
-    beside = points(few, ["day"], "n", Size(300, 200, 12), [*few, *many]).to_dict()
+    beside = points(few, ["day"], "n", Size(300, 200, 12), [few, many]).to_dict()
     ends = [one["layer"][0]["encoding"]["y"]["scale"]["domain"] for one in (alone, beside)]
     assert ends == [[4, 6], [4, 51]]
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from discreet.escaping import picture
-from discreet.plots.release_rows import is_explained, series_of, steps
+from discreet.plots.release_rows import is_explained, joined, series_of
 from discreet.plots.theme import BAND, COLOURS, RULE, Size, altair, axis, data
 
 MOST_POINTS: Final = 2000
@@ -34,9 +34,10 @@ def series(
     stacked = part.width < LEAST_PANEL
     part = Size(fit.width if stacked else part.width, int(SERIES * fit.height), fit.font)
     below = []
-    for name, group in series_of(rows, others, nothing).items():
+    groups = series_of(rows, others, nothing)
+    for name, group in groups.items():
         words = alt.TitleParams(picture(f"{' · '.join(others)}: ") + name, anchor="start", fontSize=fit.font)
-        beside = [points(group, [along], one, part, rows) for one in wanted]
+        beside = [points(group, [along], one, part, list(groups.values())) for one in wanted]
         panels = alt.vconcat(*beside, spacing=8) if stacked else alt.hconcat(*beside, spacing=20)
         below.append((beside[0] if len(beside) == 1 else panels).properties(title=words))
     return alt.vconcat(*below, spacing=16)
@@ -47,14 +48,14 @@ def points(
     keys: Sequence[str],
     name: str,
     part: Size,
-    beside: Sequence[Mapping[str, Any]] = (),
+    groups: Sequence[Sequence[Mapping[str, Any]]] = (),
 ) -> Any:
-    """Points over a key; the axes reach over all rows that are drawn beside these."""
+    """Points over a key; the axes reach over the rows of all groups that have a panel, where there are several."""
     alt = altair()
     (key,) = keys
     table = _placed(rows[:MOST_POINTS], key, name)
-    every = _placed(beside, key, name) if beside else table
-    x = _along(every, key, held=bool(beside))
+    every = _placed([row for group in groups for row in group], key, name) if groups else table
+    x = _along(every, key, held=bool(groups))
     ends = ends_of(every)
     y = axis("v", picture(name))
     y["scale"] = alt.Scale(domain=domain_of(ends or [0.0]), nice=True)
@@ -68,7 +69,7 @@ def points(
         x=x, y=alt.Y(**y), fill=alt.condition("datum.sure", alt.value(COLOURS[0]), alt.value("white"))
     )
     span = {"x": x, "y": alt.Y(**{**y, "shorthand": "l:Q"}), "y2": "h:Q"}
-    if steps([row[f"k {key}"] for row in beside or rows]):
+    if joined(groups or [rows], key):
         line = base.mark_line(color=COLOURS[0], strokeWidth=1.2 if thick > 5 else 0.8)
         chart = base.mark_area(color=BAND, line=False).encode(**span) + line.encode(x=x, y=alt.Y(**y)) + marks
     else:
