@@ -12,6 +12,11 @@ from altair.utils import schemapi
 from discreet.plots.library import unchecked
 
 
+@pytest.fixture(autouse=True)
+def _on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemapi, "DEBUG_MODE", True)  # whatever a thread of another test left
+
+
 def _checked(within: Callable[[], AbstractContextManager[None]]) -> tuple[bool, bool]:
     """Whether pictures are checked in the second of two threads after the first is done, and after both are."""
     first_began, second_began, first_is_done = (threading.Event() for _ in range(3))
@@ -64,4 +69,13 @@ def test_it_is_as_before_where_one_is_within_another_and_where_drawing_fails() -
         with unchecked():
             pass
         assert not checked()
+    assert checked()
+
+
+def test_a_moment_for_which_altair_turned_it_off_in_another_thread_is_not_kept() -> None:
+    copying, drawing = schemapi.debug_mode(False), unchecked()
+    copying.__enter__()
+    drawing.__enter__()
+    copying.__exit__(None, None, None)
+    drawing.__exit__(None, None, None)
     assert checked()

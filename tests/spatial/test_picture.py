@@ -39,7 +39,8 @@ def drawn(skew: float, size: str = "slide") -> Any:
 
 
 @pytest.mark.parametrize("skew", [0.0, 0.01])
-def test_it_is_of_the_grammar(skew: float) -> None:
+def test_it_is_of_the_grammar(skew: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(schemapi, "DEBUG_MODE", True)  # whatever a thread of another test left
     made = drawn(skew)
     assert schemapi.DEBUG_MODE  # only for the time of drawing it is not
     assert made.to_dict() == made.to_dict(validate=False)

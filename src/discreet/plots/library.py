@@ -33,20 +33,21 @@ def altair() -> Any:
 class _Unchecked:
     """Who draws unchecked now: altair has one switch for all threads, so the first turns it off and the last on again.
 
-    Each restoring for itself would leave it off for good where a second thread began before the first was done.
+    Each restoring for itself would leave it off for good where a second thread began before the first was done. So
+    would restoring an off that was found: altair turns it off for the moment of a copy, in another thread perhaps.
     """
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.inside = 0
-        self.before = True
+        self.turned = False
 
     def __enter__(self) -> None:
         from altair.utils import schemapi
 
         with self.lock:
             if not self.inside:
-                self.before = schemapi.DEBUG_MODE
+                self.turned = schemapi.DEBUG_MODE
             self.inside += 1
             schemapi.DEBUG_MODE = False
 
@@ -55,8 +56,8 @@ class _Unchecked:
 
         with self.lock:
             self.inside -= 1
-            if not self.inside:
-                schemapi.DEBUG_MODE = self.before
+            if not self.inside and self.turned:
+                schemapi.DEBUG_MODE = True
 
 
 _UNCHECKED = _Unchecked()
