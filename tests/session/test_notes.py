@@ -57,9 +57,12 @@ GROUP = "values outside their bounds, which are in the group of the bound"
         ("SELECT floor(age / 10) AS k, COUNT(*) AS n FROM t GROUP BY k", GROUP),
         ("SELECT k, COUNT(*) AS n FROM (SELECT age + 1 AS k FROM t) GROUP BY k", GROUP),
         ("SELECT histogram(age) AS h FROM t", BOUND),
+        ("SELECT histogram(age // 10) AS h FROM t", BOUND),
         ("SELECT COUNT(DISTINCT age) AS n FROM t", BOUND),
         ("SELECT COUNT(*) FILTER (WHERE age = 50) AS n FROM t", BOUND),
         ("SELECT COUNT(*) FILTER (WHERE age = 49) AS n FROM t", ""),  # no clamped value is 49
+        ("SELECT COUNT(*) FILTER (WHERE age // 10 = 5) AS n FROM t", BOUND),
+        ("SELECT COUNT(*) FILTER (WHERE age // 10 = 3) AS n FROM t", ""),
         ("SELECT CASE WHEN age > 30 THEN 'old' ELSE 'young' END AS k, COUNT(*) AS n FROM t GROUP BY k", ""),
         ("SELECT sex, COUNT(*) AS n FROM t GROUP BY sex", ""),
     ],

@@ -159,12 +159,12 @@ def _counts_bounds(plan: QueryPlan) -> bool:
 
 
 def _equals_bound(relation: Relation, of: Expression) -> bool:
-    """Whether an expression asks if a column that the scan clamps is equal to one of its bounds."""
+    """Whether an expression asks if a value of a column that the scan clamps is equal to one of its bounds."""
     if not isinstance(of, Call):
         return False
-    if of.name == "eq" and isinstance(of.args[0], Column) and isinstance(of.args[1], Literal):
-        column, value = of.args[0], of.args[1].span.lo
-        return value in (column.span.lo, column.span.hi) and _of_clamped(relation, column)
+    if of.name == "eq" and isinstance(of.args[1], Literal):
+        left, value = of.args[0], of.args[1].span.lo
+        return value in (left.span.lo, left.span.hi) and _of_clamped(relation, left)
     return any(_equals_bound(relation, arg) for arg in of.args)
 
 
