@@ -60,6 +60,8 @@ GROUP = "values outside their bounds, which are in the group of the bound"
         ("SELECT histogram(age // 10) AS h FROM t", BOUND),
         ("SELECT COUNT(DISTINCT age) AS n FROM t", BOUND),
         ("SELECT COUNT(*) FILTER (WHERE age = 50) AS n FROM t", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE sex = 'a' AND age = 50", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE age < 50", ""),
         ("SELECT COUNT(*) FILTER (WHERE age = 49) AS n FROM t", ""),  # no clamped value is 49
         ("SELECT COUNT(*) FILTER (WHERE age // 10 = 5) AS n FROM t", BOUND),
         ("SELECT COUNT(*) FILTER (WHERE age // 10 = 3) AS n FROM t", ""),
