@@ -8,7 +8,7 @@ from typing import Any
 from discreet.engines.schema import Type
 from discreet.policy import Policy
 from discreet.sql.algebra.lineage import origins
-from discreet.sql.algebra.relation import Relation, Rows, scans
+from discreet.sql.algebra.relation import Relation, Rows, Select, parts, scans
 from discreet.sql.analyze.aggregates.implied_bounds import following
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.functions.aggregates import EXTREME
@@ -146,8 +146,9 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
 
 
 def _counts_bounds(plan: QueryPlan) -> bool:
-    """Whether a number that adds up nothing tells a clamped value from others: a histogram, or distinct values."""
-    return any(
+    """Whether a number that adds up nothing tells a clamped value from others: histograms, distinct values, WHERE."""
+    relations = (part.rows.relation for release in plan.releases for part in release.parts)
+    return any(map(_selects_bound, relations)) or any(
         _of_clamped(release.parts[measure.part].rows.relation, argument)
         if getattr(measure, "distinct", False)
         else _equals_bound(release.parts[measure.part].rows.relation, argument)
@@ -158,13 +159,21 @@ def _counts_bounds(plan: QueryPlan) -> bool:
     )
 
 
+def _selects_bound(relation: Relation) -> bool:
+    """Whether a WHERE below asks if a clamped value is equal to one of its bounds."""
+    where = relation.where if isinstance(relation, Select) else None
+    if where is not None and _equals_bound(parts(relation)[0], where):
+        return True
+    return any(map(_selects_bound, parts(relation)))
+
+
 def _equals_bound(relation: Relation, of: Expression) -> bool:
-    """Whether an expression asks if a column that the scan clamps is equal to one of its bounds."""
+    """Whether an expression asks if a value of a column that the scan clamps is equal to one of its bounds."""
     if not isinstance(of, Call):
         return False
-    if of.name == "eq" and isinstance(of.args[0], Column) and isinstance(of.args[1], Literal):
-        column, value = of.args[0], of.args[1].span.lo
-        return value in (column.span.lo, column.span.hi) and _of_clamped(relation, column)
+    if of.name == "eq" and isinstance(of.args[1], Literal):
+        left, value = of.args[0], of.args[1].span.lo
+        return value in (left.span.lo, left.span.hi) and _of_clamped(relation, left)
     return any(_equals_bound(relation, arg) for arg in of.args)
 
 

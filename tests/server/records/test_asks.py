@@ -67,6 +67,19 @@ def test_who_asked_long_ago_in_vain_keeps_nobody_waiting(open_state: OpenState, 
     state.close()
 
 
+def test_an_answer_to_a_question_of_an_early_version_is_not_held_back(
+    open_state: OpenState, tmp_path: Path
+) -> None:
+    """That version did not note when it came; from 1970 on, the next slot would be in 2038."""
+    history = History()
+    state = open_state(tmp_path / "service.db", lambda: 1.6e9 + 1)
+    asks = Asks(state, {"hospital": history}, list, 0.25)  # type: ignore[dict-item]
+    asks.note("ana", "hospital", "k", {"query": "q"}, 0)
+    history.kept["k"] = at(1.6e9 - 0.1), at(1.6e9)
+    assert asks.answered("hospital", "k")
+    state.close()
+
+
 def test_a_question_that_is_asked_again_before_its_answer_came_anew(
     open_state: OpenState, tmp_path: Path
 ) -> None:

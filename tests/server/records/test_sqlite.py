@@ -73,3 +73,13 @@ def test_a_file_that_another_process_writes_to_is_busy_and_not_broken(
     state.note("ana", "signed in")
     assert state.head().number == 1
     state.close()
+
+
+def test_those_who_asked_the_same_are_found_without_reading_all_questions(
+    open_state: OpenState, tmp_path: Path
+) -> None:
+    """The page of stewards asks for them once for each charge of a month."""
+    state = open_state(tmp_path / "service.db")
+    (step,) = state.all("EXPLAIN QUERY PLAN SELECT came FROM asks WHERE dataset = ? AND key = ?", ("d", "k"))
+    assert "SEARCH" in step["detail"]
+    state.close()

@@ -153,8 +153,9 @@ class Asks:
         if settled is None:
             return False
         charged, kept = (one.timestamp() for one in settled)
-        # Of all who asked it, the last one before the charge is whose question was answered.
-        came = max((row["came"] / 1e6 for row in rows if row["came"] / 1e6 <= charged), default=charged)
+        # Of all who asked it, the last one before the charge is whose question was answered. An early version of the
+        # service did not note when they came: they have 0.
+        came = max((row["came"] / 1e6 for row in rows if 0 < row["came"] / 1e6 <= charged), default=charged)
         took = max(kept - came, 0.0)
         slot = slot_after(took, self._slot)
         early = self._state.exactly() / 1e6 < came + slot

@@ -57,7 +57,9 @@ _THIRD = (
     ),
     "UPDATE head SET change = (random() * 9007199254740992)::bigint",
 )
-MIGRATIONS = (_FIRST, _SECOND, _THIRD)
+# A steward's page asks of each charge of a month whether its answer is there.
+_FOURTH = ("CREATE INDEX asks_by_key ON asks (dataset, key)",)
+MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """The statements that make each version of the tables from the one before."""
 
 

@@ -51,7 +51,9 @@ _THIRD = (
     "CREATE TABLE identities (issuer TEXT NOT NULL, value TEXT NOT NULL, name TEXT NOT NULL REFERENCES people, "
     "made INTEGER NOT NULL, PRIMARY KEY (issuer, value))",
 )
-MIGRATIONS = (_FIRST, _SECOND, _THIRD)
+# A steward's page asks of each charge of a month whether its answer is there.
+_FOURTH = ("CREATE INDEX asks_by_key ON asks (dataset, key)",)
+MIGRATIONS = (_FIRST, _SECOND, _THIRD, _FOURTH)
 """The statements that make each version of the tables from the one before."""
 
 
