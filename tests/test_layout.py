@@ -41,7 +41,7 @@ ROOMS = {
     "sql/analyze/units": "columns windows",
     "sql/expressions": "canonical dialect expression",
     "sql/finish": "serialisation",
-    "sql/functions": "apply casts dates logic names portable shifts texts",
+    "sql/functions": "casts dates logic names portable shifts texts",
     "sql/inspect": "column_rules cut_joins diagram explain_rows wording",
     "sql/intervals": "query_parts row_identity row_mapping simulated_quantiles",
     "sql/lower": "capabilities common_subexpressions compile owners relation_sql uses",

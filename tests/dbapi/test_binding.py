@@ -143,3 +143,16 @@ def test_numbered_placeholders_stand_in_any_order_and_twice() -> None:
 def test_as_many_values_as_placeholders_are_wanted(given_: list[int]) -> None:
     with pytest.raises(InvalidParameter, match="1 placeholders"):
         bind("SELECT ?", given_)
+
+
+@pytest.mark.parametrize(
+    "value", [np.longdouble("1.5"), np.datetime64("2024-01-01T12:00", "ns"), np.timedelta64(5, "ns")]
+)
+def test_a_value_of_numpy_that_python_has_not_is_refused(value: object) -> None:
+    with pytest.raises(InvalidParameter, match="cannot be a parameter"):
+        literal(value)
+
+
+def test_a_moment_of_numpy_is_a_time_stamp() -> None:
+    assert literal(np.datetime64("2024-01-01T12:00", "us")) == "TIMESTAMP '2024-01-01 12:00:00'"
+    assert literal(np.datetime64("2024-01-01")) == "DATE '2024-01-01'"

@@ -90,7 +90,7 @@ def literal(value: object) -> str:
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if hasattr(value, "item") and getattr(value, "shape", None) == ():
-        return literal(value.item())  # a number of NumPy
+        return literal(_of_numpy(value))
     if isinstance(value, int | float | Decimal) and _is_finite(value):
         number = _digits(value)
         size = _seen(number.removeprefix("-"), TokenType.NUMBER)
@@ -104,6 +104,28 @@ def literal(value: object) -> str:
         f"A value of type {type(value).__name__} cannot be a parameter.",
         "Give None, a bool, a finite number, a text, a date, or a datetime without a zone.",
     )
+
+
+def _of_numpy(value: Any) -> object:
+    """A value of NumPy as Python's own.
+
+    Raises:
+        InvalidParameter: it has more digits than a double, or is a moment or a span of time in a unit for which Python
+            has a bare number.
+    """
+    found: object = value.item()
+    kind = str(getattr(getattr(value, "dtype", None), "kind", ""))
+    if hasattr(found, "item"):
+        raise InvalidParameter(
+            f"A value of type {type(found).__name__} cannot be a parameter.",
+            "Give float(value) in its place.",
+        )
+    if kind in ("m", "M") and isinstance(found, int):
+        raise InvalidParameter(
+            f"A {type(value).__name__} of this unit cannot be a parameter.",
+            "Give value.astype('datetime64[us]'), or the number of days or seconds.",
+        )
+    return found
 
 
 def _digits(value: float | Decimal) -> str:

@@ -8,6 +8,7 @@ from tests.depth import few
 from tests.sql.fuzz import bench
 
 from discreet.errors import QueryRefused
+from discreet.sql.analyze import pivots
 
 COUNTS = (
     "(SELECT sex, city, COUNT(*) AS n, AVG(x) AS m FROM t WHERE sex > '' AND city > '' GROUP BY sex, city)"
@@ -117,3 +118,11 @@ def test_columns_that_data_would_decide_are_refused_with_a_way_on(sql: str, caus
             .replace("id) IN ('a', 'b')", "id) IN (-1)"),
             1,
         )
+
+
+def test_very_many_columns_are_refused_before_they_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pivots, "product")
+    values = ", ".join(map(str, range(100)))
+    turned = ", ".join([f"educ IN ({values})"] * 5)
+    with pytest.raises(QueryRefused, match="millions of columns; at most 256 are made"):
+        bench.bench().session.preview(f"PIVOT t ON {turned} USING COUNT(*) GROUP BY city", 1)

@@ -70,3 +70,23 @@ def test_too_many_sets_are_refused() -> None:
     sql = f"SELECT {keys}, COUNT(*) AS n FROM t GROUP BY CUBE ({', '.join(f'k{n}' for n in range(2, 9))})"
     with pytest.raises(QueryRefused, match=f"128 grouping sets; at most {MOST_SETS}"):
         expanded(sql)
+
+
+@pytest.mark.parametrize("said", [
+    f"CUBE ({', '.join(f'v % {n}' for n in range(2, 80))})", ", ".join(["ROLLUP (a, b)"] * 70),
+    f"GROUPING SETS ({', '.join(['CUBE (a, b, c)'] * 3)}), {', '.join(['CUBE (a, b, c)'] * 40)}",
+])  # fmt: skip
+def test_very_many_sets_are_refused_before_they_are_made(said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(grouping_sets, "_sets")
+    with pytest.raises(QueryRefused, match="millions of grouping sets"):
+        expanded(f"SELECT COUNT(*) AS n FROM t GROUP BY {said}")
+
+
+@pytest.mark.parametrize(
+    "said", ["CUBE (a, b, c)", "ROLLUP (a, (b, c))", "GROUPING SETS (a, ROLLUP (b, c), CUBE (a, b), ())"]
+)
+def test_sets_are_counted_as_they_are_made(said: str) -> None:
+    group = sqlglot.parse_one(f"SELECT 1 FROM t GROUP BY {said}", read="duckdb").args["group"]
+    for several in [*group.expressions, *(group.args.get("cube") or []), *(group.args.get("rollup") or []),
+                    *(group.args.get("grouping_sets") or [])]:  # fmt: skip
+        assert grouping_sets._number_of_sets(several) == len(grouping_sets._sets(several, ""))

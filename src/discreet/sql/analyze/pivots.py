@@ -7,6 +7,7 @@ UNPIVOT is a join with a public table of the names of its columns, so that each 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import product
@@ -35,6 +36,7 @@ from discreet.sql.analyze.scope_tree import (
 )
 from discreet.sql.expressions.span import Value
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.grouping_sets import MILLION
 
 MOST_COLUMNS = 256
 """The most columns that a PIVOT makes."""
@@ -126,10 +128,13 @@ class Pivoting:
                 "This PIVOT has no column to turn.", "Write PIVOT t ON x USING COUNT(*) GROUP BY y."
             )
         turned = [list(self._values(expression)) for expression in asked.on]
-        columns = [(name, test) for name, test in self._columns(turned)]
-        if len(columns) * len(using) > MOST_COLUMNS:
-            raise self._refuse(f"It would have {len(columns) * len(using):,} columns; at most {MOST_COLUMNS} are made.",
+        # Counted before they are made: the values of a few expressions, a hundred each, would fill the memory.
+        count = math.prod(map(len, turned)) * len(using)
+        if count > MOST_COLUMNS:
+            said = f"{count:,}" if count < MILLION else "millions of"
+            raise self._refuse(f"It would have {said} columns; at most {MOST_COLUMNS} are made.",
                                rewrites.of_pivot(asked.node, self._named()))  # fmt: skip
+        columns = list(self._columns(turned))
         group = list(asked.group) or self._rest(using)
         out = exp.Select(expressions=[expression.copy() for expression in group])
         for name, test in columns:

@@ -17,6 +17,8 @@ from discreet.sql.functions.table import INT64, B, D, F, Function, I, S, T, trut
 
 CALM = 10**300
 """Beyond this a product of two doubles may be infinite, and their difference NaN."""
+FAR = 10**600
+"""Beyond this an end of a span is none: no double is as large, and each product would double its digits."""
 MOST_PIECES = 20
 """The most texts that are joined by one call."""
 
@@ -224,5 +226,6 @@ def _calm(span: Span) -> bool:
 def _as_doubles(span: Span) -> Span:
     """The ends as an engine rounds them: rounding to doubles is increasing, so no result passes a rounded end."""
     if not _calm(span):
-        return span
+        far = any(end is not None and abs(end) > FAR for end in (span.lo, span.hi))
+        return Span(None, None, span.nullable, span.domain) if far else span
     return Span(Fraction(float(span.lo or 0)), Fraction(float(span.hi or 0)), span.nullable, span.domain)

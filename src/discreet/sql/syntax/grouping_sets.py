@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 
 from sqlglot import exp
@@ -12,6 +13,8 @@ from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.refusal import refuse
 
 MOST_SETS = 64
+MILLION = 1_000_000
+"""From so many on, numbers are told by a word alone: they may have thousands of digits."""
 _SETS = "grouping_sets"
 """The name under which a SELECT carries which grouping sets it is one of."""
 PART = "__part_{}"
@@ -43,15 +46,19 @@ def expand(node: exp.Select, text: str) -> exp.Query:
         return node
     if any(not isinstance(e, exp.Rollup | exp.Cube | exp.GroupingSets) for e in several):
         raise refuse(group, text, "This form of GROUP BY is not understood.", "Write ROLLUP (a, b).")
+    count = math.prod(
+        map(_number_of_sets, several)
+    )  # before they are made: a CUBE of thirty keys fills the memory
+    if count > MOST_SETS:
+        said = f"{count:,}" if count < MILLION else "millions of"
+        raise refuse(group, text, f"These are {said} grouping sets; at most {MOST_SETS} are allowed.",
+                     "Ask for fewer.")  # fmt: skip
     _resolve(node, several)
     plain = [e for e in group.expressions if e not in several]
     sets = [
         [*plain, *itertools.chain.from_iterable(chosen)]
         for chosen in itertools.product(*(_sets(e, text) for e in several))
     ]
-    if len(sets) > MOST_SETS:
-        raise refuse(group, text, f"These are {len(sets)} grouping sets; at most {MOST_SETS} are allowed.",
-                     "Ask for fewer.")  # fmt: skip
     every = list(dict.fromkeys(key for keys_of_set in sets for key in keys_of_set))
     names = [output_name(item) for item in node.expressions]
     shown, over_all = _apart(node, every, names)
@@ -147,6 +154,15 @@ def _resolve(node: exp.Select, several: list[exp.Expr]) -> None:
                 continue
             if isinstance(column.parent, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
                 column.replace(meant.copy())
+
+
+def _number_of_sets(node: exp.Expr) -> int:
+    """How many sets a ROLLUP, a CUBE or GROUPING SETS stands for; another expression is one."""
+    if isinstance(node, exp.Rollup):
+        return len(node.expressions) + 1
+    if isinstance(node, exp.Cube):
+        return 1 << len(node.expressions)
+    return sum(map(_number_of_sets, node.expressions)) if isinstance(node, exp.GroupingSets) else 1
 
 
 def _sets(node: exp.Expr, text: str) -> list[list[exp.Expr]]:
