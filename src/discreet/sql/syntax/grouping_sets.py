@@ -46,9 +46,8 @@ def expand(node: exp.Select, text: str) -> exp.Query:
         return node
     if any(not isinstance(e, exp.Rollup | exp.Cube | exp.GroupingSets) for e in several):
         raise refuse(group, text, "This form of GROUP BY is not understood.", "Write ROLLUP (a, b).")
-    count = math.prod(
-        map(_number_of_sets, several)
-    )  # before they are made: a CUBE of thirty keys fills the memory
+    # Counted before they are made: a CUBE of thirty keys fills the memory.
+    count = math.prod(map(_number_of_sets, several))
     if count > MOST_SETS:
         said = f"{count:,}" if count < MILLION else "millions of"
         raise refuse(group, text, f"These are {said} grouping sets; at most {MOST_SETS} are allowed.",
