@@ -37,6 +37,7 @@ class Unlocked(Ledger):
         guarantee: str = "",
         description: str = "",
         admit: Callable[[Entry | None], None] | None = None,
+        once: bool = False,
     ) -> Charge:
         assert isinstance(loss, Loss)
         postings = self._store.read(lambda rows: [admit_charge(rows, account, loss) for account in accounts])

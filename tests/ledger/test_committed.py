@@ -184,3 +184,35 @@ def test_very_many_entries_of_others_are_not_kept(
         answered(other, f"still more {at}", ANA)
     assert state(ours) == state(other)
     assert ours.verify() == 24 + 36
+
+
+def test_a_look_at_what_is_known_here_shows_all_that_was_charged_here(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ours, theirs = pair
+    for at in range(3):
+        answered(theirs, f"theirs {at}")
+        answered(ours, f"ours {at}", VISITS, ANA)
+        shown = ours.standings([VISITS, ANA])
+        answered(theirs, f"theirs again {at}")
+        with monkeypatch.context() as patch:
+            patch.setattr(SqliteStore, "read", _no_transaction)
+            assert ours.standings([VISITS, ANA], here=True) == shown
+        assert ours.standings([VISITS])[0][1] == Loss(Fraction(3 * at + 3, 10))
+
+
+def _no_transaction(*_: object) -> object:
+    raise AssertionError
+
+
+def test_a_look_here_takes_a_transaction_where_the_last_one_is_not_known(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not known is the end of a ledger with very many new entries; then it is read, not guessed."""
+    ours, theirs = pair
+    answered(ours, "ours", VISITS, ANA)
+    monkeypatch.setattr(committed, "KEPT", 2)
+    for at in range(5):
+        answered(theirs, f"theirs {at}")
+    answered(ours, "ours again", VISITS, ANA)
+    assert ours.standings([VISITS, ANA], here=True) == theirs.standings([VISITS, ANA])

@@ -13,6 +13,7 @@ import pytest
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError
 from discreet.ledger import Account, Charge, Entry, Head, Ledger, Loss, open_ledger
 from discreet.ledger.chain.book import Book, follow
+from discreet.ledger.faults import SettledElsewhere
 
 VISITS = Account("data set visits", Loss(3))
 ANA = Account("analyst ana", Loss(1))
@@ -95,6 +96,20 @@ def test_the_earliest_settlement_is_replayed(ledger: Ledger) -> None:
     ledger.settle(second, b"settled first")
     ledger.settle(first, b"settled later")
     assert ledger.replay("q") == b"settled first"
+
+
+def test_a_question_that_has_an_answer_is_not_charged_where_it_is_charged_once(ledger: Ledger) -> None:
+    charge = ledger.charge("q", Loss(0.5), [VISITS], once=True)
+    again = ledger.charge("q", Loss(0.5), [VISITS], once=True)  # no answer yet
+    ledger.settle(charge, b"first")
+    for _ in range(2):  # in one process it is known at the second time
+        with pytest.raises(SettledElsewhere):
+            ledger.charge("q", Loss(0.5), [VISITS], once=True)
+    ledger.settle(again, b"second")
+    ledger.charge("q", Loss(0.5), [VISITS])
+    assert ledger.replay("q") == b"first"
+    assert ledger.spent("data set visits") == Loss(1.5)
+    assert ledger.verify() == 5
 
 
 def test_entries_say_what_happened(ledger: Ledger) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,8 @@ from tests.depth import DEEP
 from tests.warm import programs
 
 from discreet.ledger import Account, Ledger, Loss, open_ledger, settled_questions
+from discreet.ledger.faults import SettledElsewhere
+from discreet.ledger.settled_questions import SettledQuestions
 from discreet.ledger.sqlite import store
 from discreet.ledger.sqlite.store import SqliteStore
 
@@ -121,3 +124,53 @@ def test_a_closed_or_headless_ledger_knows_nothing(tmp_path: Path) -> None:
     assert ledger._store.has_settled("new") is False
     ledger.close()
     assert ledger._store.has_settled("new") is None
+
+
+def charged_once(ledger: Ledger, question: str) -> bool:
+    """Whether a question is charged that is to be charged once."""
+    try:
+        ledger.charge(question, Loss(1), [VISITS], once=True)
+    except SettledElsewhere:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_a_question_that_another_process_settled_is_not_charged_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: bool
+) -> None:
+    if many:  # more than are kept: then each is looked up
+        monkeypatch.setattr(settled_questions, "MOST", 2)
+    with open_ledger(tmp_path / "l.db") as ours, open_ledger(tmp_path / "l.db") as theirs:
+        for at in range(5):
+            answered(ours, f"ours {at}")
+            answered(theirs, f"theirs {at}")
+        known = ours.has_settled("theirs 4", here=True)
+        assert known is many  # else it is not known here yet
+        before = ours.spent(VISITS.name)
+        assert not any(charged_once(ours, f"{who} {at}") for who in ("ours", "theirs") for at in range(5))
+        assert ours.spent(VISITS.name) == before
+        assert charged_once(ours, "new")
+        assert charged_once(ours, "new")  # it has no answer yet
+        assert theirs.verify() == ours.verify() == 22
+
+
+def test_a_charge_that_looks_no_further_than_its_process_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault."""
+    monkeypatch.setattr(
+        SettledQuestions, "has_within", lambda self, question, number, last: self.has_here(question)
+    )
+    with open_ledger(tmp_path / "l.db") as ours, open_ledger(tmp_path / "l.db") as theirs:
+        answered(ours, "first")
+        answered(theirs, "second")
+        assert charged_once(ours, "second")
+
+
+def test_questions_of_one_batch_are_charged_once(tmp_path: Path) -> None:
+    with open_ledger(tmp_path / "l.db") as ledger:
+        answered(ledger, "first")
+        with ThreadPoolExecutor(16) as pool:
+            assert not any(pool.map(charged_once, [ledger] * 64, ["first"] * 64))
+            assert all(pool.map(charged_once, [ledger] * 64, map(str, range(64))))

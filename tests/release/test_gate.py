@@ -19,6 +19,7 @@ from discreet.accounting.events import Composed, Neighbours, Repeated
 from discreet.accounting.pricing import loss_of
 from discreet.errors import BudgetExceeded, EngineError, QueryRefused
 from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger.faults import UnknownOutcome
 from discreet.local import Access, Choices, LocalNode
 from discreet.local import node as node_module
 from discreet.mechanisms import Laplace, LaplaceVector
@@ -111,6 +112,65 @@ def test_each_step_is_taken_once_in_order_and_an_answer_is_replayed() -> None:
     assert steps.spent == 1
 
 
+def elsewhere(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> bytes:
+    """Let another process have answered the question, which this one has not heard of; returns that answer."""
+    other = PlainAccount(steps.ledger, Account("visits", Loss(3)), "add_remove")
+    charge = other.charge("how many", gate.event_of(steps.plan.uses), (), "how many")
+    steps.ledger.settle(charge, b"17")
+    steps.seen.clear()
+    has_settled = steps.ledger.has_settled
+    monkeypatch.setattr(
+        steps.ledger, "has_settled", lambda question, here=False: not here and has_settled(question)
+    )
+    return b"17"
+
+
+def test_an_answer_of_another_process_is_given_though_it_was_not_known_at_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    steps = Steps()
+    kept = elsewhere(steps, monkeypatch)
+    assert steps.ask() == int(kept)
+    assert steps.seen == ["rehearse", "probe", "charge", "replay"]
+    assert steps.free
+    assert steps.spent == 1
+
+
+def test_a_charge_that_does_not_look_pays_twice_for_one_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    # The fault that the look within the charge is there for.
+    steps = Steps()
+    elsewhere(steps, monkeypatch)
+    charge = steps.payer.charge
+    monkeypatch.setattr(steps.payer, "charge", lambda *given, once: charge(*given))
+    steps.ask()
+    assert steps.spent == 2
+
+
+@pytest.mark.parametrize("fails", ["probe", "charge"])
+def test_a_refusal_gives_way_to_an_answer_of_another_process(
+    fails: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = Steps(fails)
+    monkeypatch.setattr(steps, "fails", "")
+    kept = elsewhere(steps, monkeypatch)
+    monkeypatch.setattr(steps, "fails", fails)
+    assert steps.ask() == int(kept)
+    assert steps.spent == 1
+
+
+def test_no_answer_is_looked_for_where_the_charge_may_stand(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps()
+    elsewhere(steps, monkeypatch)
+
+    def lost(*_: Any, **__: Any) -> Any:
+        raise UnknownOutcome("there")
+
+    monkeypatch.setattr(steps.payer, "charge", lost)
+    with pytest.raises(UnknownOutcome):
+        steps.ask()
+    assert "replay" not in steps.seen
+
+
 class Owing(PlainAccount):
     """An account of somebody who has not paid for an answer that another one bought."""
 
@@ -119,9 +179,9 @@ class Owing(PlainAccount):
     def owes(self, question: str) -> bool:
         return not self.paid
 
-    def receive(self, *args: Any) -> Any:
+    def receive(self, *args: Any, **given: Any) -> Any:
         self.paid = True
-        return super().charge(*args)
+        return super().charge(*args, **given)
 
 
 def test_the_gate_says_of_an_answer_that_was_kept_whether_giving_it_costs_something_now() -> None:
@@ -312,13 +372,13 @@ def test_a_node_with_too_little_noise_is_refused_before_the_charge(monkeypatch: 
 def test_every_producer_goes_through_the_gate(
     neighbours: Neighbours, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    anew, plans = gate._anew, []
+    computed, plans = gate._computed, []
 
-    def counted(plan: Any, ledger: Any, payer: Any) -> Any:
+    def counted(plan: Any, *paid: Any) -> Any:
         plans.append(plan)
-        return anew(plan, ledger, payer)
+        return computed(plan, *paid)
 
-    monkeypatch.setattr(gate, "_anew", counted)
+    monkeypatch.setattr(gate, "_computed", counted)
     with protect(neighbours=neighbours) as session:
         session.sql(MEAN, "1/3", split={"a": 2})
         session.sql(FOUND, "1/7", delta="1e-4", max_rows=2)

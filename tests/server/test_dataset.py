@@ -89,9 +89,9 @@ def test_a_preview_reads_the_same_whether_an_answer_waits_for_its_slot_or_is_not
     read: list[str] = []
     has_settled, every = Ledger.has_settled, State.all
 
-    def settlement(ledger: Ledger, question: str) -> bool:
+    def settlement(ledger: Ledger, question: str, **given: bool) -> bool:
         read.append("a settlement")
-        return has_settled(ledger, question)
+        return has_settled(ledger, question, **given)
 
     def rows(own: State, *given: Any) -> Any:
         read.append("rows")

@@ -202,13 +202,13 @@ def test_an_answer_that_cannot_be_written_is_told_as_charged(
 ) -> None:
     """The budget left is read once more for the answer, when the ledger may be out of reach."""
 
-    def unread(_: AnalystSession) -> None:
+    def unread(_: AnalystSession, *, here: bool) -> None:
         raise LedgerError("The disk is full.", "Make room.")
 
     running.person("lou", epsilon=1)
     question = {"query": COUNT, "epsilon": "0.5"}
     with monkeypatch.context() as broken:
-        broken.setattr(AnalystSession, "budget", property(unread))
+        broken.setattr(AnalystSession, "_budget", unread)
         for charged in ({"epsilon": "0.5", "delta": "0"}, None):
             answer = running.call("POST", f"{HOSPITAL}/query", "lou", question)
             assert (answer.status, answer.json["error"]) == (503, "LedgerError")

@@ -89,6 +89,10 @@ class LedgerSnapshot:
         """Not known here."""
         raise Unknown
 
+    def has_settled(self, question: str) -> bool:
+        """Not known here."""
+        raise Unknown
+
     def answer(self, number: int) -> Iterator[bytes]:
         """Not known here."""
         raise Unknown
@@ -128,6 +132,7 @@ class Committed:
         self._entries: list[Entry] = []  # it only grows, so that a look may share it
         self._posted: dict[str, Entry] = {}
         self._noted = 0  # the entry that the second place named last when this process had its lock
+        self._reached = 0  # the last entry of the last transaction of this process
 
     def note(self, number: int) -> None:
         """Take note of the last entry that the second place names; one thread at a time, under its lock."""
@@ -142,6 +147,7 @@ class Committed:
                 nothing is taken note of.
         """
         with self._following:
+            self._reached = max(self._reached, book.head.number)
             self._follow(book, last)
 
     def _follow(self, book: Book, last: Sequence[Entry]) -> None:
@@ -165,7 +171,7 @@ class Committed:
         self._entries, self._posted = entries, {**self._posted, **posted} if posted else self._posted
         self._look = LedgerSnapshot(book, entries[0].number, entries, self._posted)
 
-    def look(self, read: Callable[[Callable[[Rows], int]], int], work: Callable[[Rows], T]) -> T:
+    def look(self, read: Read, work: Callable[[Rows], T], *, here: bool = False) -> T:
         """Run `work` on the end that is known.
 
         Where another process wrote since, the entries that it wrote are read first, once for all who look.
@@ -173,12 +179,13 @@ class Committed:
         Args:
             read: has entries read up to the end, in a transaction, and returns the number of the last one.
             work: reads little.
+            here: whether the end is that which this process read or wrote last; others may have written since.
 
         Raises:
             Unknown: it reads more than is known here.
         """
-        known, least = self.now(), 0
-        if known is None:
+        known, least = self._look if here else self.now(), self._reached if here else 0
+        if known is None and not here:
             least = read(lambda rows: rows.book().head.number)
             known = self._look
         if known is None or known.at.head.number < least:
@@ -192,7 +199,7 @@ class Committed:
     def forget(self) -> None:
         """Know nothing any more."""
         self.start_anew()
-        self._noted = 0
+        self._noted = self._reached = 0
 
     @property
     def number(self) -> int | None:
@@ -224,20 +231,23 @@ class KnownEnd:
         self.committed = Committed(named)
         self.settled = SettledQuestions(named, key_of)
 
-    def look(self, read: Read, work: Callable[[Rows], T]) -> T:
+    def look(self, read: Read, work: Callable[[Rows], T], *, here: bool = False) -> T:
         """Run `work` on the end that is known; see `Committed.look`.
 
         Args:
             read: runs its work on a snapshot.
             work: reads little.
+            here: as there.
 
         Raises:
             Unknown: it reads more than is known here.
         """
-        return self.committed.look(lambda number: self._catch_up(read, number), work)
+        return self.committed.look(lambda number: self._catch_up(read, number), work, here=here)
 
-    def has_settled(self, question: str, read: Read) -> bool | None:
-        """Whether a question is settled; None where only a transaction can tell."""
+    def has_settled(self, question: str, read: Read, *, here: bool = False) -> bool | None:
+        """Whether a question is settled, as far as the ledger is known `here`; None where a transaction can tell."""
+        if here:
+            return self.settled.has_here(question)
         return self.settled.has(question, lambda: self._catch_up(read, lambda _: 0))
 
     def _catch_up(self, read: Read, work: Callable[[Rows], int]) -> int:
@@ -256,6 +266,9 @@ class KnownEnd:
             self.settled.load(book.head.number, rows.settled())
         self._reach_back(rows)
         rows.fetch(needs)
+        rows.settled_before = lambda question: self.settled.has_within(
+            question, rows.book().head.number, rows.last
+        )
 
     def _reach_back(self, rows: Rows) -> None:
         """Have a transaction read the entries since those that are known, so that `follow` can be told of them.

@@ -14,6 +14,24 @@ def busy(where: str) -> LedgerError:
     return LedgerError(f"The ledger at {where} is busy in another thread or process.", "Ask again later.")
 
 
+def read_only(where: str, fix: str) -> LedgerError:
+    """Make the error of a charge on a ledger that can only be read; nothing of it was written.
+
+    Args:
+        where: the ledger, and for whom.
+        fix: how one writes it.
+    """
+    problem = LedgerError(
+        f"The ledger at {where}: nothing new can be charged, and settled answers are given again.", fix
+    )
+    problem.unwritten = True
+    return problem
+
+
+class SettledElsewhere(Exception):
+    """A question that was to be charged has an answer already; nothing was charged. The gate shows that answer."""
+
+
 class UnknownOutcome(LedgerError):
     """A commit was lost from sight: it may stand, and counts as if it did."""
 

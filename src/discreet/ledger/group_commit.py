@@ -1,7 +1,7 @@
 """Group commit: whoever comes first does the work of all who came meanwhile, in one transaction.
 
 A commit takes as long as the disk needs, and while it lasts others queue. The first in the queue then takes all of them
-along, so that sixteen threads wait for one commit and not for sixteen. Each gets its result once the commit is durable.
+along, so that many threads wait for one commit, and not each for its own. Each gets its result once that is durable.
 """
 
 from __future__ import annotations

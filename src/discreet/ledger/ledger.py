@@ -27,9 +27,9 @@ from discreet.ledger.chain.entry import (
     text,
 )
 from discreet.ledger.chain.verify import check, verify
-from discreet.ledger.faults import DiskFullError, UnknownOutcome
+from discreet.ledger.faults import DiskFullError, SettledElsewhere, UnknownOutcome
 from discreet.ledger.room import Room, Rooms
-from discreet.ledger.store import PAGE, Needs, Rows, Store, copied, pieces
+from discreet.ledger.store import PAGE, Needs, Rows, Store, copied, entries_after, entries_of, pieces
 from discreet.ledger.turn import WAIT, turn
 
 if TYPE_CHECKING:
@@ -90,6 +90,7 @@ class Ledger:
         guarantee: str = "",
         description: str = "",
         admit: Callable[[Entry | None], None] | None = None,
+        once: bool = False,
     ) -> Charge:
         """Charge every account or none, durably, before any data is touched.
 
@@ -106,8 +107,10 @@ class Ledger:
                 too.
             admit: called within the transaction, with the last charge of each account or None; any error that it
                 raises refuses the charge.
+            once: whether nothing is charged for a question that is settled, by this process or another one.
 
         Raises:
+            SettledElsewhere: it is settled, and `once` is true. Nothing is written.
             BudgetExceeded: an account, the first such in the order given, has too little left. Nothing is
                 written.
             LedgerError: the ledger cannot be written, or is busy for too long. Give no answer. Its `charged` is the
@@ -139,6 +142,8 @@ class Ledger:
         cost, rho = exact.rounded_up(), rho_of(loss)
 
         def work(rows: Rows) -> Entry:
+            if once and rows.has_settled(question):
+                raise SettledElsewhere
             if admit is not None:
                 for account in accounts:
                     admit(last_charge(rows, account.name))
@@ -297,38 +302,36 @@ class Ledger:
         return self._store.read(lambda rows: rows.tally(account))
 
     def standings(
-        self, accounts: Sequence[Account], extra: Loss | Event | None = None
+        self, accounts: Sequence[Account], extra: Loss | Event | None = None, *, here: bool = False
     ) -> list[tuple[Entry | None, Loss]]:
-        """Return `latest` and `spent` of each account, all at one moment."""
+        """Return `latest` and `spent` of each account, all at one moment.
+
+        Args:
+            accounts: the accounts.
+            extra: as for `spent`.
+            here: whether the moment is that of the last entry that this process read or wrote; else it is now.
+        """
         found = self._store.look(
-            lambda rows: [(last_charge(rows, a.name), rows.tally(a.name)) for a in accounts]
+            lambda rows: [(last_charge(rows, a.name), rows.tally(a.name)) for a in accounts], here=here
         )
         return [(last, spent_of(line, a, extra)) for a, (last, line) in zip(accounts, found, strict=True)]
 
     def entries(self, account: str | None = None) -> list[Entry]:
         """List all entries in order, without answers; of one account, its charges and their settlements."""
-        found: list[Entry] = []
-        charges: set[int] = set()
-        number = 0
-        while page := _page(self._store, number):
-            number = page[-1].number
-            for entry in page:
-                if entry.settles in charges or any(account in (None, p.account) for p in entry.postings):
-                    charges.add(entry.number)
-                    found.append(entry)
-        return found
+        return entries_of(self._store, account)
 
     def settled_after(self, number: int) -> list[Entry]:
         """List the settlements above a number in order, without answers."""
-        found: list[Entry] = []
-        while page := _page(self._store, number):
-            number = page[-1].number
-            found += [entry for entry in page if entry.settles is not None]
-        return found
+        return [entry for entry in entries_after(self._store, number) if entry.settles is not None]
 
-    def has_settled(self, question: str) -> bool:
-        """Return whether the same question is given an answer that was charged before."""
-        known = self._store.has_settled(question)
+    def has_settled(self, question: str, *, here: bool = False) -> bool:
+        """Return whether the same question is given an answer that was charged before.
+
+        Args:
+            question: in the words of its charge.
+            here: whether the ledger is read no further than this process did last, where that is known.
+        """
+        known = self._store.has_settled(question, here=here)
         if known is None:
             return self._store.read(lambda rows: rows.first_settlement(question)) is not None
         return known
@@ -394,7 +397,3 @@ class Ledger:
         """Close the ledger; closing twice is allowed."""
         self._store.close()
         self._rooms.close()
-
-
-def _page(store: Store, number: int) -> list[Entry]:
-    return store.read(lambda rows: rows.after(number, PAGE))

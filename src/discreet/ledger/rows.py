@@ -6,7 +6,7 @@ import contextlib
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from fractions import Fraction
 from functools import lru_cache
@@ -54,7 +54,6 @@ ADD_ENTRY = f"INSERT INTO discreet_entry ({', '.join(ENTRY)}) VALUES ({', '.join
 ADD_POSTINGS = f"INSERT INTO discreet_posting ({', '.join(POSTING)}) VALUES {{}}"
 ONE_POSTING = f"({', '.join('?' * len(POSTING))})"
 
-
 AT_ONCE = 1 << 20
 """Up to so many bytes of an answer are written at once, which is faster; a larger one is written piece by piece."""
 KNOWN = 256
@@ -98,6 +97,7 @@ class TableRows:
         self._unwritten: list[tuple[Entry, bytes | None]] = []
         self.changed = False
         self.flushing = False
+        self.settled_before: Callable[[str], bool | None] = lambda question: None
 
     @property
     def reached(self) -> Book | None:
@@ -162,9 +162,13 @@ class TableRows:
 
     def first_settlement(self, question: str) -> Entry | None:
         """See `Rows`."""
-        return self._first_entry(
-            "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1", key_of(question)
-        )
+        which = "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1"
+        return next(iter(self._entries(which, key_of(question))), None)
+
+    def has_settled(self, question: str) -> bool:
+        """See `Rows`."""
+        known = self.settled_before(question)
+        return self.first_settlement(question) is not None if known is None else known
 
     def fetch(self, needs: Sequence[Needs]) -> None:
         """Read together the rows that the work of a batch asks for one by one.
@@ -182,8 +186,7 @@ class TableRows:
                 marks = ", ".join("?" * len(numbers))
                 entries = self._entries(f"WHERE number IN ({marks})", *numbers) if numbers else []
                 self._fetched_entries = {entry.number: entry for entry in entries}
-        charges = [one.charge for one in needs if one.charge]
-        if charges:
+        if charges := [one.charge for one in needs if one.charge]:
             self._fetch_charges(charges)
 
     def _fetch_charges(self, numbers: Sequence[int]) -> None:
@@ -288,9 +291,6 @@ class TableRows:
     def _first(self, sql: str, *values: object) -> Row | None:
         self.flush()
         return cast(Row | None, self.execute(sql, values).fetchone())
-
-    def _first_entry(self, which: str, *values: object) -> Entry | None:
-        return next(iter(self._entries(which, *values)), None)
 
     def _entries(self, which: str, *values: object) -> list[Entry]:
         self.flush()

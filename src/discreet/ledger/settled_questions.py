@@ -66,6 +66,26 @@ class SettledQuestions:
         """Know nothing any more."""
         self._keys, self._many = None, False
 
+    def has_here(self, question: str) -> bool | None:
+        """Whether a question is settled as far as the ledger is known here; None where it is not known."""
+        keys = self._keys
+        return None if keys is None else _short(self._key(question)) in keys
+
+    def has_within(self, question: str, number: int, last: Sequence[Entry]) -> bool | None:
+        """The same up to an entry that a transaction sees; None where that is not known.
+
+        Args:
+            question: the canonical one.
+            number: of that entry.
+            last: the entries up to it, as the transaction read them.
+        """
+        here, known = self.has_here(question), self._number
+        if here is not False or known >= number:
+            return here
+        if not last or last[0].number > known + 1 or last[-1].number != number:
+            return None
+        return any(one.kind == "settle" and one.question == question for one in last)
+
     def has(self, question: str, catch_up: Callable[[], object]) -> bool | None:
         """Whether a question is settled; None where that is not known here.
 

@@ -78,6 +78,9 @@ class Rows(Protocol):
     def first_settlement(self, question: str) -> Entry | None:
         """The earliest settlement of a question."""
 
+    def has_settled(self, question: str) -> bool:
+        """Whether there is one."""
+
     def answer(self, number: int) -> Iterator[bytes]:
         """The answer that a settlement holds, in pieces."""
 
@@ -124,8 +127,11 @@ class Store(Protocol):
     def read(self, work: Callable[[Rows], Result]) -> Result:
         """Run `work` on a consistent view."""
 
-    def look(self, work: Callable[[Rows], Result]) -> Result:
-        """Run `work` on entries that are committed, all that were before; for looks, which nothing is charged by."""
+    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+        """Run `work` on entries that are committed, all that were before; for looks, which nothing is charged by.
+
+        With `here` they are those up to the last one that this process read or wrote; others may have written since.
+        """
 
     def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` alone, then make its entries durable before returning. All of it or nothing."""
@@ -133,11 +139,36 @@ class Store(Protocol):
     def afresh(self) -> None:
         """Keep no part of the file in memory: the next transaction reads it from the disk."""
 
-    def has_settled(self, question: str) -> bool | None:
-        """Whether a question is settled; None where only a transaction can tell."""
+    def has_settled(self, question: str, *, here: bool = False) -> bool | None:
+        """Whether a question is settled; None where only a transaction can tell.
+
+        With `here` the ledger is read no further than this process did last; others may have settled it since.
+        """
 
     def close(self) -> None:
         """Let go of the store; closing twice is allowed."""
+
+
+def entries_after(store: Store, number: int) -> Iterator[Entry]:
+    """All entries above a number, in order, without answers."""
+    while page := _page(store, number):
+        number = page[-1].number
+        yield from page
+
+
+def _page(store: Store, number: int) -> list[Entry]:
+    return store.read(lambda rows: rows.after(number, PAGE))
+
+
+def entries_of(store: Store, account: str | None) -> list[Entry]:
+    """The charges of an account and their settlements; all entries where none is named."""
+    found: list[Entry] = []
+    charges: set[int] = set()
+    for entry in entries_after(store, 0):
+        if entry.settles in charges or any(account in (None, line.account) for line in entry.postings):
+            charges.add(entry.number)
+            found.append(entry)
+    return found
 
 
 class MemoryStore:
@@ -160,7 +191,9 @@ class MemoryStore:
         """Run `work` alone."""
         return self.write(work)
 
-    look = read
+    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+        """Run `work` alone."""
+        return self.write(work)
 
     def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` alone. Work appends at its very end, so there is nothing to undo when it raises."""
@@ -178,7 +211,7 @@ class MemoryStore:
     def afresh(self) -> None:
         """There is no file."""
 
-    def has_settled(self, question: str) -> bool | None:
+    def has_settled(self, question: str, *, here: bool = False) -> bool | None:
         """It is looked up."""
         return None
 
@@ -221,6 +254,9 @@ class _MemoryRows:
     def first_settlement(self, question: str) -> Entry | None:
         at = self._first.get(question)
         return None if at is None else self._entries[at - 1]
+
+    def has_settled(self, question: str) -> bool:
+        return question in self._first
 
     def answer(self, number: int) -> Iterator[bytes]:
         yield self._answers[number]

@@ -56,7 +56,9 @@ class DataAccount:
         """By class of people, the part of every loss that they allow; empty where everybody allows the same."""
         return self._guarantee.shares
 
-    def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
+    def charge(
+        self, question: str, event: Event, kept: Iterable[int], words: str, *, once: bool = False
+    ) -> Charge:
         """Charge a question, after re-pricing the earlier charges if the policy has changed.
 
         Args:
@@ -64,8 +66,10 @@ class DataAccount:
             event: the event of its release; the price of the event is charged.
             kept: the caps of this question.
             words: the question in words.
+            once: as for `Ledger.charge`.
 
         Raises:
+            SettledElsewhere: as there.
             PolicyError: the guarantee has changed in the meantime, and there is no converting. Nothing was charged.
             BudgetExceeded: the budget does not have so much left. The question was not charged.
         """
@@ -85,7 +89,7 @@ class DataAccount:
 
             try:
                 return self._ledger.charge(
-                    question, event, self._accounts, guarantee=text, description=said, admit=admit
+                    question, event, self._accounts, guarantee=text, description=said, admit=admit, once=once
                 )
             except _Changed:
                 continue  # another process, with another policy, was faster
@@ -219,10 +223,12 @@ class AnalystAccount(DataAccount):
         self._accounts = [account, own]
         self._charged = charged_in(ledger)
 
-    def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
+    def charge(
+        self, question: str, event: Event, kept: Iterable[int], words: str, *, once: bool = False
+    ) -> Charge:
         """Charge a question to both accounts; see `DataAccount.charge`."""
         try:
-            receipt = super().charge(question, event, kept, words)
+            receipt = super().charge(question, event, kept, words, once=once)
         except BudgetExceeded as error:
             raise self._of_their_own(error, event) from None
         self._charged.add(self.own._account.name, question)
@@ -237,9 +243,14 @@ class AnalystAccount(DataAccount):
         limits = (one.limit.epsilon for one in self._accounts)
         return min(limit - spent.epsilon for limit, spent in zip(limits, self.both_spent(extra), strict=True))
 
-    def both_spent(self, extra: Loss | Event | None = None) -> tuple[Loss, Loss]:
-        """The loss spent of the data set and of the analyst, at one moment; see `DataAccount.spent`."""
-        whole, own = self._ledger.standings(self._accounts, extra)
+    def both_spent(self, extra: Loss | Event | None = None, *, here: bool = False) -> tuple[Loss, Loss]:
+        """The loss spent of the data set and of the analyst, at one moment; see `DataAccount.spent`.
+
+        Args:
+            extra: as there.
+            here: as for `Ledger.standings`.
+        """
+        whole, own = self._ledger.standings(self._accounts, extra, here=here)
         return self._counted(*whole, extra), self.own._counted(*own, extra)
 
     def _of_their_own(self, error: BudgetExceeded, event: Event) -> BudgetExceeded:
@@ -274,7 +285,9 @@ class AnalystAccount(DataAccount):
 class ReadOnlyAccount(DataAccount):
     """Pays for nothing: a question is answered from the ledger, or refused."""
 
-    def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
+    def charge(
+        self, question: str, event: Event, kept: Iterable[int], words: str, *, once: bool = False
+    ) -> Charge:
         """Refuse.
 
         Raises:
@@ -301,9 +314,11 @@ class PlainAccount:
         self.neighbours = neighbours
         self.shares: Mapping[str, Fraction] = {}
 
-    def charge(self, question: str, event: Event, kept: Iterable[int], words: str) -> Charge:
+    def charge(
+        self, question: str, event: Event, kept: Iterable[int], words: str, *, once: bool = False
+    ) -> Charge:
         """Charge a question. Caps and words are not written down."""
-        return self._ledger.charge(question, event, [self._account])
+        return self._ledger.charge(question, event, [self._account], once=once)
 
     def owes(self, question: str) -> bool:
         """Whether an answer that the ledger kept has a price: none."""

@@ -11,7 +11,7 @@ from typing import Self
 
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerCorrupt, LedgerError, tell
 from discreet.ledger import Charge, Ledger, Loss
-from discreet.ledger.faults import UnknownOutcome
+from discreet.ledger.faults import SettledElsewhere, UnknownOutcome
 
 RECENT = 256
 """Among so many of the newest entries a charge is looked for that was interrupted."""
@@ -36,6 +36,9 @@ class Bill:
         except LedgerError as error:
             if error.unwritten:
                 self._unsure = None
+            raise
+        except SettledElsewhere:
+            self._unsure = None
             raise
         self._unsure = None
         self.add(receipt.loss)

@@ -2,6 +2,9 @@
 
     rehearse -> replay -> probe -> see the loss -> charge, durably -> compute, with noise -> settle -> answer
 
+The replay looks as far as this process read the ledger. The charge, which reads it to its end, is not made where
+another process has settled the question since; its answer is given then.
+
 Until the charge nothing private is touched, and a refusal costs nothing. From the charge on nothing is given back.
 `Draw` is made here alone, after the charge, so that no noise of a release can be drawn before it is paid for; nothing
 else in discreet charges a ledger, but for the account that re-prices earlier charges (`account`). A test reads the
@@ -13,17 +16,21 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from fractions import Fraction
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from discreet.errors import InvalidParameter, QueryRefused, UnsupportedEvent
+from discreet.errors import DiscreetError, InvalidParameter, LedgerError, QueryRefused, UnsupportedEvent
 from discreet.ledger import Charge, Ledger, Loss
+from discreet.ledger.faults import SettledElsewhere
 from discreet.release.bill import bill
 from discreet.release.draw import REPORT, Draw, Use
 from discreet.release.plan import Answer, Noisy, ReleasePlan
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event
+    from discreet.ledger.room import Room
 
 
 HELD = 0.005
@@ -41,8 +48,13 @@ class Payer(Protocol):
     def shares(self) -> Mapping[str, Fraction]:
         """By class of people, the part of every loss that they allow; empty where everybody allows the same."""
 
-    def charge(self, question: str, event: Event, kept: tuple[int, ...], words: str) -> Charge:
-        """Charge the price of the event that a question releases, durably, or raise."""
+    def charge(
+        self, question: str, event: Event, kept: tuple[int, ...], words: str, *, once: bool = False
+    ) -> Charge:
+        """Charge the price of the event that a question releases, durably, or raise.
+
+        With `once` a question that is settled raises `SettledElsewhere`, and is not charged.
+        """
 
     def owes(self, question: str) -> bool:
         """Whether an answer that the ledger kept has a price: an analyst's, who has not seen it yet."""
@@ -65,12 +77,18 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
     """
     plan.rehearse()
     if plan.replay is None:
-        return _anew(plan, ledger, payer)
+        with ExitStack() as room:
+            return _computed(plan, ledger, *_paid(plan, ledger, payer, room))
     while True:
-        with ledger.turn(plan.question):
-            kept = _replayed(plan, ledger)
+        with ledger.turn(plan.question), ExitStack() as room:
+            kept = _replayed(plan, ledger, here=True)
             if kept is None:
-                return _anew(plan, ledger, payer)
+                try:
+                    paid = _paid(plan, ledger, payer, room, once=True)
+                except (DiscreetError, SettledElsewhere) as refused:
+                    kept = _settled_elsewhere(plan, ledger, refused)
+                else:
+                    return _computed(plan, ledger, *paid)
             if not plan.held():
                 owed = payer.owes(plan.question)
                 if owed:
@@ -80,30 +98,48 @@ def release(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> A
             time.sleep(HELD)
 
 
-def _replayed(plan: ReleasePlan[Noisy, Answer], ledger: Ledger) -> Any:
-    """The answer to the same question that the ledger kept; None where it has none."""
+def _replayed(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, *, here: bool = False) -> Any:
+    """The answer to the same question that the ledger kept; None where it has none, or it is not known `here`."""
+    if here and not ledger.has_settled(plan.question, here=True):
+        return None
     if plan.file is None:
         return ledger.replay(plan.question)
     found = ledger.replay_into(plan.question, plan.file)  # type: ignore[arg-type]  # as below
     return plan.file if found else None
 
 
-def _anew(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer) -> Answer:
+def _settled_elsewhere(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, refused: Exception) -> Any:
+    """The answer that another process settled since this one read the ledger; where there is none, the refusal."""
+    if isinstance(refused, LedgerError) and not refused.unwritten:  # the charge may stand
+        raise refused
+    kept = _replayed(plan, ledger)
+    if kept is None:
+        raise refused
+    return kept
+
+
+def _paid(
+    plan: ReleasePlan[Noisy, Answer], ledger: Ledger, payer: Payer, stack: ExitStack, *, once: bool = False
+) -> tuple[Charge, Room]:
+    """The charge of a release, and room for its answer until the stack ends. Up to here, a refusal costs nothing."""
     see_shares(plan, payer.shares)
     plan.probe()
     event = see_loss(plan, payer.neighbours)
-    with ledger.room(plan.size) as room:
-        charge = _charged(plan, ledger, payer.charge, event)
-        draw = Draw(plan.uses)
-        noisy = plan.compute(draw)
-        draw.see_all_drawn()
-        try:
-            answer, kept = plan.answer(noisy)
-        except Exception:  # released numbers alone decide it; they are paid for, and free from now on
-            if plan.keep is not None:
-                ledger.settle(charge, plan.keep(noisy), room)
-            raise
-        ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, of any class
+    room = stack.enter_context(ledger.room(plan.size))
+    return _charged(plan, ledger, partial(payer.charge, once=once), event), room
+
+
+def _computed(plan: ReleasePlan[Noisy, Answer], ledger: Ledger, charge: Charge, room: Room) -> Answer:
+    draw = Draw(plan.uses)
+    noisy = plan.compute(draw)
+    draw.see_all_drawn()
+    try:
+        answer, kept = plan.answer(noisy)
+    except Exception:  # released numbers alone decide it; they are paid for, and free from now on
+        if plan.keep is not None:
+            ledger.settle(charge, plan.keep(noisy), room)
+        raise
+    ledger.settle(charge, kept, room)  # type: ignore[arg-type]  # a file of bytes is one, of any class
     return answer
 
 

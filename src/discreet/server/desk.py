@@ -35,8 +35,8 @@ class Caps:
         slot: seconds of the shortest slot; 0 for no slots.
     """
 
-    workers: int = 16
-    waiting: int = 56
+    workers: int = 32
+    waiting: int = 40
     each: int = 4
     timeout: float = 64.0
     slot: float = 0.25

@@ -162,8 +162,16 @@ class AnalystSession(Session):
     @property
     def budget(self) -> AnalystBudget:
         """The analyst's budget: total, spent and left, within that of the data set."""
+        return self._budget(here=False)
+
+    @property
+    def budget_here(self) -> AnalystBudget:
+        """The same as this process knows it: with all that it charged, and all that was charged before that."""
+        return self._budget(here=True)
+
+    def _budget(self, *, here: bool) -> AnalystBudget:
         see_process(self._process)
-        granted, (whole, own) = self._policy.budget, self._account.both_spent()
+        granted, (whole, own) = self._policy.budget, self._account.both_spent(here=here)
         shares = self._account.shares
         data_set = BudgetState(granted.epsilon, whole.epsilon, granted.delta, whole.delta, shares)
         return AnalystBudget(

@@ -23,7 +23,7 @@ from discreet.ledger.chain.book_text import read, told
 from discreet.ledger.chain.entry import FORMAT, Entry, genesis
 from discreet.ledger.chain.verify import LOOK
 from discreet.ledger.committed import Unknown
-from discreet.ledger.faults import UnknownOutcome
+from discreet.ledger.faults import UnknownOutcome, read_only
 from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, not_begun, run_all
 from discreet.ledger.postgres.address import Address
 from discreet.ledger.postgres.dialling import begin_reading, begin_writing, dial, hang_up, see_durable
@@ -103,14 +103,14 @@ class PostgresStore:
                 )
         return found
 
-    def look(self, work: Callable[[Rows], Result]) -> Result:
+    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
         """Run `work` on the end of the ledger that is known here, or on a snapshot.
 
         Where another host wrote since, the entries that it wrote are read first, once for all who look.
         """
         if not self._closed and self._process == os.getpid():
             with contextlib.suppress(Unknown):
-                return self._known.look(self.read, work)
+                return self._known.look(self.read, work, here=here)
         return self.read(work)
 
     def _named(self) -> int | None:
@@ -128,17 +128,15 @@ class PostgresStore:
             UnknownOutcome: the connection was lost in the middle of the commit, and did not come back in time.
         """
         if self._reads_only:
-            raise LedgerError(
-                f"The ledger at {self.where} can only be read by this user or on this server: nothing new can be "
-                "charged, and settled answers are given again.",
-                "Name the primary server, and a user that may write the ledger.",
-            )
+            where = f"{self.where} can only be read by this user or on this server"
+            raise read_only(where, "Name the primary server, and a user that may write the ledger.")
         return self._submit(work, True, needs)
 
-    def has_settled(self, question: str) -> bool | None:
+    def has_settled(self, question: str, *, here: bool = False) -> bool | None:
         """Whether a question is settled; None where only a transaction can tell."""
-        here = not self._closed and self._process == os.getpid()
-        return self._known.has_settled(question, self.read) if here else None
+        if self._closed or self._process != os.getpid():
+            return None
+        return self._known.has_settled(question, self.read, here=here)
 
     def afresh(self) -> None:
         """The server alone knows its disk; each transaction asks it."""

@@ -212,7 +212,8 @@ class _Once:
     def read(self, work: Callable[[Rows], Result]) -> Result:
         return work(self._rows)
 
-    look = read
+    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+        return work(self._rows)
 
     def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         return work(self._rows)
@@ -220,7 +221,7 @@ class _Once:
     def afresh(self) -> None:
         pass
 
-    def has_settled(self, question: str) -> bool | None:
+    def has_settled(self, question: str, *, here: bool = False) -> bool | None:
         return None
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from urllib.parse import quote
 from discreet.errors import DiscreetError, LedgerCorrupt, LedgerError
 from discreet.ledger.chain.entry import FORMAT
 from discreet.ledger.chain.verify import LOOK
+from discreet.ledger.faults import read_only
 from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, head_of
 from discreet.ledger.sqlite.rows import SqlRows
@@ -44,20 +45,21 @@ class ReadingStore:
                 problem = explain(error, self.where)
         raise problem
 
-    look = read
+    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+        """Run `work` on a snapshot."""
+        return self.read(work)
 
     def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
         """Refuse: nothing can be charged."""
-        raise LedgerError(
-            f"The ledger at {self.where} can only be read: nothing new can be charged, and settled answers are "
-            "given again.",
+        raise read_only(
+            f"{self.where} can only be read",
             "Allow writing to the file, its head and its folder, or name another ledger.",
         )
 
     def afresh(self) -> None:
         """Nothing is kept between two transactions."""
 
-    def has_settled(self, question: str) -> bool | None:
+    def has_settled(self, question: str, *, here: bool = False) -> bool | None:
         """It is looked up."""
         return None
 

@@ -79,14 +79,14 @@ class SqliteStore:
         """Run `work` on a snapshot."""
         return self._submit(work, False)
 
-    def look(self, work: Callable[[Rows], Result]) -> Result:
+    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
         """Run `work` on the end of the ledger that is known here, or on a snapshot.
 
         Where another process wrote since, the entries that it wrote are read first, once for all who look.
         """
         if not self._closed and self._process == os.getpid():
             with contextlib.suppress(Unknown):
-                return self._end.look(self.read, work)
+                return self._end.look(self.read, work, here=here)
         return self.read(work)
 
     def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
@@ -101,10 +101,11 @@ class SqliteStore:
                 with contextlib.suppress(sqlite3.Error):
                     self._connection.execute("PRAGMA shrink_memory").close()
 
-    def has_settled(self, question: str) -> bool | None:
+    def has_settled(self, question: str, *, here: bool = False) -> bool | None:
         """Whether a question is settled; None where only a transaction can tell."""
-        here = not self._closed and self._process == os.getpid()
-        return self._end.has_settled(question, self.read) if here else None
+        if self._closed or self._process != os.getpid():
+            return None
+        return self._end.has_settled(question, self.read, here=here)
 
     def close(self) -> None:
         """Close the file."""

@@ -172,7 +172,9 @@ async def told(service: Service, caller: Caller, name: str, asked: Mapping[str, 
         if len(release) > FEW or look is None or not look.key or session.versions() != look.versions:
             return written("json", release, session)
         kept.append((look.versions, AnswerText.of(release)))
-        return Response(kept[0][1].text(release.replayed, session.budget), media_type=FORMS["json"][0])
+        # The charge of a new answer read the ledger a moment ago; who is shown an old one may have asked elsewhere.
+        budget = session.budget if release.replayed else session.budget_here
+        return Response(kept[0][1].text(release.replayed, budget), media_type=FORMS["json"][0])
 
     response = await service.ask(caller, name, asked, made, began)
     for versions, text in kept:

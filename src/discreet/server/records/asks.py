@@ -129,8 +129,10 @@ class Asks:
         Only those who had it computed are waited for, or two who ask the same again would wait for each other.
         """
         own = _ASKING.get()
-        if own is not None and own.price is not None and (own.dataset, own.key) == (dataset, key):
-            return False
+        if own is not None and (own.dataset, own.key) == (dataset, key):
+            if own.price is not None:
+                return False
+            own.key = ""  # another process has answered it, which was not known when this one began
         computed = any(one.price is not None for one in self._asking(dataset, key))
         return computed or self._before_slot(dataset, key)
 
