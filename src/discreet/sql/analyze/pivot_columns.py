@@ -10,6 +10,7 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.sql.expressions.span import Value
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.nodes import literal_of
 
 _ROWS = "Name the columns of its rows, as in GROUP BY county, year."
 Refuse = Callable[[str, str], QueryRefused]
@@ -63,7 +64,7 @@ def name_of_public(value: Value) -> str:
         return text.rstrip("0") if value.microsecond else text
     if isinstance(value, dt.date):
         return value.isoformat()
-    return name_of_value(exp.convert(value))
+    return name_of_value(literal_of(value))
 
 
 def name_of_aggregate(using: exp.Expr) -> str:

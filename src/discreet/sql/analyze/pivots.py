@@ -37,6 +37,7 @@ from discreet.sql.analyze.scope_tree import (
 from discreet.sql.expressions.span import Value
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import MILLION
+from discreet.sql.syntax.nodes import literal_of
 
 MOST_COLUMNS = 256
 """The most columns that a PIVOT makes."""
@@ -173,7 +174,7 @@ class Pivoting:
             raise self._refuse("The values of this PIVOT are not named behind IN.",
                                f"Name them: {self._with_values(rewrites.sql(on.this), self._named())}.")  # fmt: skip
         for value in self._public(on):
-            yield name_of_public(value), exp.EQ(this=on.copy(), expression=exp.convert(value))
+            yield name_of_public(value), exp.EQ(this=on.copy(), expression=literal_of(value))
 
     def _public(self, on: exp.Expr) -> list[Value]:
         """The public values of an expression over the source."""
