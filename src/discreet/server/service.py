@@ -206,13 +206,13 @@ class Service:
             look = session.look_at_workload(**given) if "queries" in asked else session.look(**asked)
             see_size(look)
             history = self.datasets[name].history
-            paid = not look.key or history.paid(caller.name, look.key)
-            if look.key and not (paid and history.answered(look.key)):
+            if look.key and not (history.paid(caller.name, look.key) and history.answered(look.key)):
                 _try_out(session, asked)
-            began.see(look, history.answered(look.key))
-            new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began.came)
+            began.see(look, history.answered(look.key), lambda one: self.asks.charged(caller.name, one))
+            new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked)
             try:
                 release = _answered(session, asked, began)
+                self.asks.settled(began)
             except DiscreetError as error:
                 if new and error.charged is None:
                     self.asks.forget(caller.name, name, look.key)
@@ -220,7 +220,7 @@ class Service:
             price = None if release.replayed or not look.key else look.loss
             try:
                 if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
-                    self.asks.note(caller.name, name, look.key, asked, began.came)
+                    self.asks.note(caller.name, name, look.key, asked)
                 return self._written(_seen(release, price), session, made)
             except Exception as error:
                 tell(error, price)

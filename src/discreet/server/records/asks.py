@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections import OrderedDict
@@ -11,6 +12,7 @@ from time import monotonic
 from typing import Any
 
 from discreet.accounting.loss import Loss
+from discreet.errors import LedgerError
 from discreet.server.desk import slot_after
 from discreet.server.history import History
 from discreet.server.problems import not_there
@@ -29,6 +31,7 @@ class Began:
         came: when it came, in microseconds since 1970.
         key: of the answer, which is not to be had before its slot; empty where it could be had before.
         price: once it was charged.
+        took: seconds from its coming until the ledger kept the answer that it had computed, once it has.
     """
 
     def __init__(self, dataset: str, came: int) -> None:
@@ -37,16 +40,25 @@ class Began:
         self.key = ""
         self.look: PlanSummary | None = None
         self.price: Loss | None = None
+        self.took: float | None = None
+        self._charged: Callable[[Began], None] = _ignored
 
-    def see(self, look: PlanSummary, known: bool) -> None:
-        """Note the plan of the question, and whether its answer is known."""
+    def see(self, look: PlanSummary, known: bool, charged: Callable[[Began], None] | None = None) -> None:
+        """Note the plan of the question, whether its answer is known, and who is told once it is charged."""
         _ASKING.set(self)
         self.look = look
         self.key = "" if known else look.key
+        self._charged = charged or _ignored
 
     def __call__(self, words: str) -> None:
         """Note that it was charged."""
-        self.price = self.look.loss if self.look else None
+        first, self.price = self.price is None, self.look.loss if self.look else None
+        if first:
+            self._charged(self)
+
+
+def _ignored(_: Began) -> None:
+    """Nobody is told."""
 
 
 _ASKING: ContextVar[Began | None] = ContextVar("asking", default=None)
@@ -80,28 +92,37 @@ class Asks:
         self._lock = threading.Lock()
         self._latest: OrderedDict[tuple[str, str], float] = OrderedDict()
 
-    def note(self, name: str, dataset: str, key: str, asked: Mapping[str, Any], came: int) -> bool:
+    def note(self, name: str, dataset: str, key: str, asked: Mapping[str, Any]) -> bool:
         """Keep the question, so that its answer can be shown again; whether it is a new one."""
-        row = (name, dataset, key)
-        answered = self._histories[dataset].answered(key)
-        if answered and self._state.first_row(
-            "SELECT 1 FROM asks WHERE name = ? AND dataset = ? AND key = ?", row
+        if self._histories[dataset].answered(key) and self._state.first_row(
+            "SELECT 1 FROM asks WHERE name = ? AND dataset = ? AND key = ?", (name, dataset, key)
         ):
             return False
+        return bool(self._state.run(
+            "INSERT INTO asks (name, dataset, key, body, made) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (name, dataset, key, json.dumps(asked, default=str), self._state.now()),
+        ))  # fmt: skip
 
-        def work() -> bool:
-            new = self._state.run(
-                "INSERT INTO asks (name, dataset, key, body, made, came) VALUES (?, ?, ?, ?, ?, ?) "
-                "ON CONFLICT DO NOTHING",
-                (name, dataset, key, json.dumps(asked, default=str), self._state.now(), came),
-            )
-            if not new and not self._histories[dataset].answered(key):
-                self._state.run(
-                    "UPDATE asks SET came = ? WHERE name = ? AND dataset = ? AND key = ?", (came, *row)
-                )
-            return bool(new)
+    def charged(self, name: str, began: Began) -> None:
+        """Note when a question came that was charged, before it reads any data.
 
-        return self._state.together(work)
+        Its answer comes in the slot of that moment. Who asks the same meanwhile, in this process or another one, is
+        not charged, and does not move it. Where it cannot be noted, the slot is counted from the charge.
+        """
+        assert began.look is not None
+        with contextlib.suppress(LedgerError):
+            self._state.run("UPDATE asks SET came = ? WHERE name = ? AND dataset = ? AND key = ?",
+                            (began.came, name, began.dataset, began.look.key))  # fmt: skip
+
+    def settled(self, began: Began) -> None:
+        """Note how long it took until the ledger kept the answer that a question had computed."""
+        if began.price is None or began.look is None:
+            return
+        history = self._histories[began.dataset]
+        history.newest(0)  # reads the ledger's new entries
+        settled = history.settled(began.look.key)
+        if settled is not None and settled[0].timestamp() >= began.came / 1e6:  # and no earlier answer
+            began.took = max(settled[1].timestamp() - began.came / 1e6, 0.0)
 
     def forget(self, name: str, dataset: str, key: str) -> None:
         """Forget a question that was refused, or refused ones would fill the disk; never one that was paid for."""
@@ -153,8 +174,8 @@ class Asks:
         if settled is None:
             return False
         charged, kept = (one.timestamp() for one in settled)
-        # Of all who asked it, the last one before the charge is whose question was answered. An early version of the
-        # service did not note when they came: they have 0.
+        # Of all who were charged, the last one before the charge is whose question was answered. Those who were not, or
+        # by an early version of the service, have 0.
         came = max((row["came"] / 1e6 for row in rows if 0 < row["came"] / 1e6 <= charged), default=charged)
         took = max(kept - came, 0.0)
         slot = slot_after(took, self._slot)
