@@ -5,7 +5,7 @@ Above the noise they are SQL like any other. Over private rows an equal statemen
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence, Set
 
 from sqlglot import exp
 
@@ -68,7 +68,7 @@ def see_outer(sources: Sequence[exp.Expr], scopes: Sequence[Scope], catalog: Cat
                          "supported.", _fix(source))  # fmt: skip
 
 
-def _reads(source: exp.Expr, names: Collection[str], columns: Collection[str], catalog: Catalog) -> bool:
+def _reads(source: exp.Expr, names: Set[str], columns: Set[str], catalog: Catalog) -> bool:
     """Whether a source has a column of the rows beside it: one with their name, or one that no table within has."""
     tables = [table for table in source.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
     own = {table.alias_or_name.lower() for table in tables}
@@ -78,7 +78,7 @@ def _reads(source: exp.Expr, names: Collection[str], columns: Collection[str], c
     if any(table is None for table in known) or len(list(source.find_all(exp.Select))) > 1:
         return False
     theirs = {str(name).lower() for table in known if table is not None for name in table.column_names}
-    return any(not column.table and column.name.lower() in set(columns) - theirs
+    return any(not column.table and column.name.lower() in columns - theirs
                for column in source.find_all(exp.Column))  # fmt: skip
 
 
