@@ -5,6 +5,7 @@ import enum
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,6 +78,18 @@ class Size(enum.IntEnum):
 )
 def test_a_number_is_written_as_it_is_and_not_as_it_shows_itself(value: object, written: str) -> None:
     assert literal(value) == written
+
+
+class Town(str, enum.Enum):  # noqa: UP042  # many have it so
+    """Texts with names."""
+
+    ELY = "d'Ely"
+
+
+def test_a_missing_value_of_pandas_is_null_and_a_member_of_an_enumeration_of_texts_its_text() -> None:
+    assert [literal(value) for value in (pd.NaT, pd.NA, np.datetime64("NaT"))] == ["NULL"] * 3
+    assert literal(Town.ELY) == "'d''Ely'"
+    assert literal(pd.Timestamp(2024, 1, 2)) == "TIMESTAMP '2024-01-02 00:00:00'"
 
 
 def test_a_number_that_would_be_more_than_one_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 
 import pytest
 
@@ -23,9 +24,16 @@ def test_the_typed_error_is_kept() -> None:
     with pytest.raises(dbapi.ProgrammingError) as caught, translated():
         raise inner
     assert caught.value.error is inner
-    assert caught.value.__cause__ is inner
     assert caught.value.charged is None
     assert str(caught.value) == str(inner)
+
+
+def test_a_traceback_shows_its_way_for_a_fault_of_ours_alone() -> None:
+    for inner, shown in ((QueryRefused("No.", "Write another."), 1), (DiscreetError("A fault."), 2)):
+        with pytest.raises(dbapi.DatabaseError) as caught, translated():
+            raise inner
+        text = "".join(traceback.format_exception(caught.value))
+        assert text.count("Traceback") == shown
 
 
 def test_other_errors_pass() -> None:

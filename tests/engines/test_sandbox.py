@@ -14,7 +14,7 @@ import pytest
 from discreet.engines import sandbox
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
 from discreet.engines.sandbox import Sandbox
-from discreet.errors import PostProcessingError
+from discreet.errors import PostProcessingError, QueryRefused
 
 NOISY = {"noisy": pa.table({"n": [3, 4]})}
 
@@ -163,3 +163,44 @@ def test_an_error_of_the_query_is_told() -> None:
     with Sandbox(NOISY) as box, pytest.raises(PostProcessingError, match="nothing") as caught:
         box.run("SELECT nothing FROM noisy")
     assert "\n" not in str(caught.value)
+
+
+ENDLESS = "SELECT count(*) AS n FROM range(10000000000) a, range(100) b"
+
+
+def test_before_a_charge_all_statements_share_little_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 1.5)
+    monkeypatch.setattr(sandbox, "SHORTEST", 0.1)
+    with sandbox.uncharged(), Sandbox(NOISY) as box:
+        with sandbox.uncharged(), pytest.raises(PostProcessingError, match=r"more than 0\.1 seconds"):
+            box.run(ENDLESS, timeout=0.1)
+        assert box.run("SELECT 1 AS n").num_rows == 1, "some is left"
+        with pytest.raises(PostProcessingError, match=r"before its charge, take more than 1\.5 seconds"):
+            box.run(ENDLESS)
+        with pytest.raises(QueryRefused, match="before its charge"):
+            box.run("SELECT 1 AS n")
+    with Sandbox(NOISY) as box:
+        assert box.run("SELECT 1 AS n").num_rows == 1
+
+
+def test_before_a_charge_there_are_few_rows_and_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "UNCHARGED_ROWS", 300_000)
+    monkeypatch.setattr(sandbox, "UNCHARGED_MEMORY", "100MB")
+    monkeypatch.setattr(sandbox, "_database", cache(sandbox._database.__wrapped__))
+    many = "SELECT * FROM range(1000000)"
+    large = "SELECT count(DISTINCT i || 'some text that is longer') AS n FROM range(4000000) r(i)"
+    with sandbox.uncharged(), Sandbox(NOISY) as box:
+        assert box.run("SELECT * FROM range(200000)").num_rows == 200_000
+        with pytest.raises(PostProcessingError, match="more than 300,000 rows"):
+            box.run(many)
+        with pytest.raises(PostProcessingError, match="Out of Memory"):
+            box.run(large)
+    with Sandbox(NOISY) as box:
+        assert box.run(many).num_rows == 1_000_000
+        assert box.run(large).num_rows == 1
+
+
+def test_a_large_public_table_is_read_before_a_charge() -> None:
+    code = pa.array([f"code-{i:09d}" for i in range(3_000_000)])
+    with sandbox.uncharged(), Sandbox({"codes": pa.table({"code": code})}) as box:
+        assert box.run("SELECT DISTINCT code FROM codes ORDER BY code").num_rows == 3_000_000

@@ -25,9 +25,9 @@ def test_charges_of_another_process_are_found_and_each_entry_is_read_once(tmp_pa
         reads: list[int] = []
         since = ours.since
 
-        def counting(number: int, count: int = 256) -> list[Entry]:
+        def counting(number: int, count: int = 256, *, here: bool = False) -> list[Entry]:
             reads.append(number)
-            return since(number, count)
+            return since(number, count, here=here)
 
         ours.since = counting  # type: ignore[method-assign]
         assert not known.has(ours, BEN.name, "q3")

@@ -20,6 +20,7 @@ from tests.plots.test_figures import _rows
 
 import discreet as dp
 from discreet.errors import InvalidParameter
+from discreet.plots import save
 from discreet.plots.examples import Example, counts, sightings
 from discreet.plots.release_rows import MOST_BARS
 from discreet.plots.releases import release
@@ -188,8 +189,6 @@ def test_a_session_s_answer_draws_itself(tmp_path: Path) -> None:
         assert {row["key"] for row in _rows(whole.plot(), "key", "sure")} == {"all"}
         shown = {row["key"]: row["v"] for row in _rows(both.plot(measure="n"), "key", "sure")}
         assert shown == dict(zip(*[both.to_dict()[name] for name in ("sex", "n")], strict=True))
-        from discreet.plots import save
-
         for at, answer in enumerate((by_day, both, whole) if DEEP else (both,)):
             assert save(answer.plot(size="column"), tmp_path / f"{at}.svg").stat().st_size > 1000
 
@@ -242,3 +241,17 @@ def test_panels_beside_each_other_have_room_for_the_labels_of_their_axes() -> No
     alone, both = (json.dumps(release(one, size="column").to_dict()) for one in (shown, two))
     ticks = [{int(n) for n in re.findall(r'"tickCount": (\d+)', one)} for one in (alone, both)]
     assert max(ticks[1]) < max(ticks[0])
+
+
+@pytest.mark.parametrize("keys", [
+    {"k": ["a", "b"]}, {"k": list(range(20))}, {"k": ["a", "b", "a", "b"], "j": ["x", "x", "y", "y"]},
+])  # fmt: skip
+def test_a_zero_among_large_numbers_is_a_zero(tmp_path: Path, keys: dict[str, list[Any]]) -> None:
+    """Vega gives all labels of an axis one prefix, as in 0k, and D3 a zero of its own."""
+    few = len(keys["k"])
+    chart = release(_shown(keys, [0, *[400_000] * (few - 1)]))
+    path = save(chart, tmp_path / "picture.svg")
+    texts = re.findall(r">([^<>]+)</text>", path.read_text("utf-8"))
+    assert any(one.endswith("k") for one in texts)
+    assert not {"0k", "0M", "0.0"} & set(texts)
+    assert "0" in texts

@@ -64,7 +64,7 @@ def test_no_preview_tells_of_an_answer_before_its_slot(tmp_path: Path, open_stat
     assert found.history.paid("ana", key)
     settled = found.history.settled(key)
     assert settled is not None
-    now[0] = settled[1].timestamp() + 1
+    now[0] = settled.kept.timestamp() + 1
     assert not ana.preview(**asked).replayed, "the slot of another process has not come"
     now[0] += 2000
     assert ana.preview(**asked).replayed
@@ -116,7 +116,7 @@ def test_a_preview_reads_the_same_whether_an_answer_waits_for_its_slot_or_is_not
     assert found.history.paid("ana", key)
     settled = found.history.settled(key)
     assert settled is not None
-    monkeypatch.setattr(state, "_clock", lambda: settled[1].timestamp() + 1)
+    monkeypatch.setattr(state, "_clock", lambda: settled.kept.timestamp() + 1)
     assert reads(ana) == charged != nobody
     assert reads(ben) == nobody == []
     found.session.close()

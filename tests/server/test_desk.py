@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -157,3 +158,25 @@ def test_work_counts_until_its_slot(monkeypatch: pytest.MonkeyPatch) -> None:
         assert desk.at_work() == []
 
     asyncio.run(main())
+
+
+@pytest.mark.parametrize(("took", "ended", "slot"), [
+    (None, 0.26, 0.5), (0.24, 0.245, 0.25 + 1 / 64), (0.24, 0.26, 0.25 + 1 / 32), (0.26, 0.265, 0.5 + 1 / 64),
+    (0.24, 0.23, 0.25 + 1 / 64),
+])  # fmt: skip
+def test_an_answer_that_was_kept_has_the_slot_of_that_moment(
+    slept: Recorded, monkeypatch: pytest.MonkeyPatch, took: float | None, ended: float, slot: float
+) -> None:
+    """Other processes give it from then on: another slot, counted until the end of the work, would tell more."""
+    now = 0.0
+    monkeypatch.setattr("discreet.server.desk.monotonic", lambda: now)
+    desk = Desk(Caps(slot=0.25), "test")
+
+    def work() -> None:
+        nonlocal now
+        now = ended
+
+    asyncio.run(desk.do("ana", work, SimpleNamespace(took=took)))
+    (waited,) = slept
+    assert waited == pytest.approx(slot - ended)
+    desk.close()

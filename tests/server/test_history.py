@@ -104,8 +104,8 @@ def test_entries_that_come_between_two_pages_are_not_skipped(monkeypatch: pytest
         def __init__(self) -> None:
             self.asked = 0
 
-        def since(self, number: int) -> object:
-            found = session.ledger.since(number)[:3]
+        def since(self, number: int, *, here: bool) -> object:
+            found = session.ledger.since(number, here=here)[:3]
             if self.asked < 4:
                 self.asked += 1
                 session.sql(query(self.asked), epsilon="0.1")

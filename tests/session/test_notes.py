@@ -62,6 +62,29 @@ GROUP = "values outside their bounds, which are in the group of the bound"
         ("SELECT COUNT(*) FILTER (WHERE age = 50) AS n FROM t", BOUND),
         ("SELECT COUNT(*) AS n FROM t WHERE sex = 'a' AND age = 50", BOUND),
         ("SELECT COUNT(*) AS n FROM t WHERE age < 50", ""),
+        ("SELECT COUNT(*) AS n FROM t WHERE age BETWEEN 40 AND 50", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE age <= 50", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE 50 >= age AND sex = 'a'", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE age < 51", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE age <= 50.5", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE NOT age > 50", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE age >= 20", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE age <> 50", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE age IN (30, 50)", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE age + 1 <= 51", BOUND),
+        ("SELECT COUNT(*) AS n FROM t WHERE pay <= 1.5", BOUND),
+        ("SELECT COUNT(*) FILTER (WHERE age <= 50) AS n FROM t", BOUND),
+        ("SELECT SUM(CASE WHEN age <= 50 THEN pay END) AS n FROM t", BOUND),
+        ("SELECT AVG(pay) AS n FROM t WHERE age <= 50", BOUND),
+        ("SELECT age <= 50 AS k, COUNT(*) AS n FROM t GROUP BY k", GROUP),
+        ("SELECT COUNT(*) AS n FROM t WHERE age >= 50", ""),  # whoever is older is inside, too
+        ("SELECT COUNT(*) AS n FROM t WHERE age <= 20", ""),
+        ("SELECT COUNT(*) AS n FROM t WHERE age <= 60", ""),
+        ("SELECT COUNT(*) AS n FROM t WHERE age <= 49", ""),
+        ("SELECT COUNT(*) AS n FROM t WHERE age > 20 AND age < 50", ""),
+        ("SELECT COUNT(*) AS n FROM t WHERE age BETWEEN 30 AND 40", ""),
+        ("SELECT COUNT(*) AS n FROM t WHERE pay < 1.5", ""),
+        ("SELECT AVG(pay) AS n FROM t WHERE age < 50", ""),
         ("SELECT COUNT(*) FILTER (WHERE age = 49) AS n FROM t", ""),  # no clamped value is 49
         ("SELECT COUNT(*) FILTER (WHERE age // 10 = 5) AS n FROM t", BOUND),
         ("SELECT COUNT(*) FILTER (WHERE age // 10 = 3) AS n FROM t", ""),
@@ -71,8 +94,9 @@ GROUP = "values outside their bounds, which are in the group of the bound"
 )
 def test_counts_of_clamped_values_say_where_those_outside_the_bounds_are(query: str, said: str) -> None:
     """An interval of the noise does not cover them: the group of the highest age has all who are older."""
-    people = pa.table({"age": [31, 47, 62], "sex": ["a", "b", "a"]})
-    with dp.protect(people, table="t", privacy_unit="row", bounds={"age": (20, 50)}, keys={"sex": ["a", "b"]},
+    people = pa.table({"age": [31, 47, 62], "sex": ["a", "b", "a"], "pay": [0.5, 1.0, 2.0]})
+    bounds = {"age": (20, 50), "pay": (0, 1.5)}
+    with dp.protect(people, table="t", privacy_unit="row", bounds=bounds, keys={"sex": ["a", "b"]},
                     budget=9, ledger=":memory:") as session:  # fmt: skip
         card = str(session.sql(query, epsilon=1).card())
     assert [one for one in (BOUND, GROUP) if one in card] == [said] * bool(said)

@@ -85,7 +85,7 @@ def literal(value: object) -> str:
         >>> literal(None), literal(True), literal(-1.5), literal("it's"), literal(dt.date(2024, 2, 1))
         ('NULL', 'TRUE', '(-1.5)', "'it''s'", "DATE '2024-02-01'")
     """
-    if value is None:
+    if value is None or _is_missing(value):
         return "NULL"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
@@ -96,7 +96,8 @@ def literal(value: object) -> str:
         size = _seen(number.removeprefix("-"), TokenType.NUMBER)
         return size if size == number else f"({number})"
     if isinstance(value, str):
-        return _seen(exp.Literal.string(value).sql("duckdb"), TokenType.STRING, value)
+        plain = str.__str__(value)  # a member of an enumeration shows its name, or has methods of its own
+        return _seen(exp.Literal.string(plain).sql("duckdb"), TokenType.STRING, plain)
     for kind, word, write in _WORDS:
         if isinstance(value, kind) and getattr(value, "tzinfo", None) is None:
             return f"{word} {_seen(exp.Literal.string(write(value)).sql('duckdb'), TokenType.STRING)}"
@@ -104,6 +105,12 @@ def literal(value: object) -> str:
         f"A value of type {type(value).__name__} cannot be a parameter.",
         "Give None, a bool, a finite number, a text, a date, or a datetime without a zone.",
     )
+
+
+def _is_missing(value: object) -> bool:
+    """Whether a value is the missing moment or the missing value of pandas, which need not be installed."""
+    kind = type(value)
+    return kind.__module__.partition(".")[0] == "pandas" and kind.__name__ in ("NaTType", "NAType")
 
 
 def _of_numpy(value: Any) -> object:

@@ -83,10 +83,14 @@ def kind_of(error: DiscreetError) -> type[DatabaseError]:
 
 @contextmanager
 def translated() -> Iterator[None]:
-    """Raise the errors of discreet as those of PEP 249."""
+    """Raise the errors of discreet as those of PEP 249.
+
+    Each holds ours as `error`. The way that ours came is left out of the traceback, but for faults of discreet itself:
+    pandas and SQLAlchemy print all of it, sixty lines before the one that says the fix.
+    """
     try:
         yield
     except DiscreetError as error:
         said = kind_of(error)(str(error))
         said.error = error
-        raise said from error
+        raise said from (error if isinstance(said, InternalError) else None)

@@ -14,13 +14,15 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
+from time import monotonic
 from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from discreet.engines.duckdb.connection import connect, seal
 from discreet.engines.duckdb.hexagons import provide
-from discreet.errors import PostProcessingError
+from discreet.errors import PostProcessingError, QueryRefused
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,6 +37,15 @@ BATCH = 1 << 17
 """Rows of a result that are fetched at once."""
 OUT_OF_MEMORY = "Out of Memory"
 SETTINGS = {"memory_limit": "2GB", "temp_directory": "", "preserve_insertion_order": "true"}
+UNCHARGED_MEMORY = "1GB"
+"""All that is evaluated before a charge may take; a table of three million texts is sorted in it. In a process of its
+own a statement has the memory of that process, which is less."""
+UNCHARGED_SECONDS = 10.0
+"""Seconds that all sandboxes together may take of one question before its charge."""
+UNCHARGED_ROWS = 10_000_000
+"""Rows of a result before the charge."""
+SHORTEST = 1.0
+"""Seconds that a statement has at least: a small one never meets the end of the time that a large one took."""
 
 
 class Evaluator(Protocol):
@@ -62,6 +73,49 @@ def for_strangers() -> bool:
     return bool(_evaluators)
 
 
+class _Allowance:
+    """The time of a question before its charge."""
+
+    def __init__(self) -> None:
+        self.spent = 0.0
+
+    def left(self) -> float:
+        """Seconds for the next statement.
+
+        Raises:
+            QueryRefused: nothing is left.
+        """
+        if self.spent >= UNCHARGED_SECONDS:
+            error = self.over()
+            raise QueryRefused(error.cause, error.fix)
+        return max(UNCHARGED_SECONDS - self.spent, SHORTEST)
+
+    def over(self) -> PostProcessingError:
+        """The error for a question whose time is over."""
+        return PostProcessingError(
+            "The public parts of this question, which are computed before its charge, take more than "
+            f"{UNCHARGED_SECONDS:g} seconds.",
+            "Filter or aggregate them, or ask the steward for a public table of their rows.",
+        )
+
+
+_allowances: ContextVar[_Allowance | None] = ContextVar("_allowances", default=None)
+
+
+@contextmanager
+def uncharged() -> Iterator[None]:
+    """Let the sandboxes within share the little time and memory that a question may take before its charge.
+
+    One inside another shares the time of the outer one.
+    """
+    token = None if _allowances.get() is not None else _allowances.set(_Allowance())
+    try:
+        yield
+    finally:
+        if token is not None:
+            _allowances.reset(token)
+
+
 class Sandbox:
     """Runs SQL over the tables that it was given, and over nothing else.
 
@@ -74,10 +128,11 @@ class Sandbox:
 
     def __init__(self, tables: Mapping[str, pa.Table]) -> None:
         self._tables = tables
+        self._allowance = _allowances.get()
         self._elsewhere = _evaluators[-1] if for_strangers() else None
         if self._elsewhere is None:
             # A cursor has a temporary schema of its own, so sandboxes do not see each other's tables.
-            self._connection = _database(os.getpid()).cursor()
+            self._connection = _database(os.getpid(), self._allowance is not None).cursor()
             for name, table in tables.items():
                 self._connection.register(name, table)
 
@@ -91,7 +146,21 @@ class Sandbox:
         Raises:
             PostProcessingError: the query is no single SELECT, failed, or took too much time or memory. The
                 message quotes DuckDB, which has seen released and public numbers only.
+            QueryRefused: nothing is left of the time before the charge.
         """
+        if self._allowance is None:
+            return self._evaluated(sql, timeout)
+        left, began = self._allowance.left(), monotonic()
+        try:
+            return self._evaluated(sql, min(timeout, left))
+        except PostProcessingError as error:
+            if error.cause != too_late(left).cause:
+                raise
+            raise self._allowance.over() from None
+        finally:
+            self._allowance.spent += monotonic() - began
+
+    def _evaluated(self, sql: str, timeout: float) -> pa.Table:
         if self._elsewhere is not None:
             return self._elsewhere.run(self._tables, sql, timeout)
         late = threading.Event()
@@ -104,7 +173,7 @@ class Sandbox:
         timer.daemon = True
         timer.start()
         try:
-            result, said = _run(self._connection, sql)
+            result, said = _run(self._connection, sql, None if self._allowance is None else UNCHARGED_ROWS)
         finally:
             timer.cancel()
         if result is not None:
@@ -140,13 +209,13 @@ def too_late(timeout: float) -> PostProcessingError:
 
 
 @cache
-def _database(process: int) -> duckdb.DuckDBPyConnection:
+def _database(process: int, little: bool = False) -> duckdb.DuckDBPyConnection:
     """The sealed database that all sandboxes of a process share; opening one takes longer than most queries.
 
-    It is empty, and stays so: a sandbox can run nothing but a SELECT. A forked child opens its own, because the
-    threads of the parent's are not there.
+    Those before a charge share another one, with less memory. Each is empty, and stays so: a sandbox can run nothing
+    but a SELECT. A forked child opens its own, because the threads of the parent's are not there.
     """
-    connection = connect(**SETTINGS)
+    connection = connect(**{**SETTINGS, "memory_limit": UNCHARGED_MEMORY} if little else SETTINGS)
     seal(connection)
     atexit.register(_forget)
     return connection
@@ -157,7 +226,7 @@ def _forget() -> None:
     _database.cache_clear()
 
 
-def _run(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[pa.Table | None, str]:
+def _run(connection: duckdb.DuckDBPyConnection, sql: str, rows: int | None) -> tuple[pa.Table | None, str]:
     import duckdb
 
     try:
@@ -165,22 +234,25 @@ def _run(connection: duckdb.DuckDBPyConnection, sql: str) -> tuple[pa.Table | No
         statements = connection.extract_statements(sql)
         if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
             return None, "it is not one SELECT."
-        return _fetched(connection.sql(statements[0]).to_arrow_reader(BATCH))
+        return _fetched(connection.sql(statements[0]).to_arrow_reader(BATCH), rows)
     except (duckdb.OutOfMemoryException, MemoryError):
         return None, f"{OUT_OF_MEMORY}: it needs more than it may have. Ask for fewer or shorter values."
     except Exception as error:
         return None, str(error).partition("\n")[0]
 
 
-def _fetched(reader: pa.RecordBatchReader) -> tuple[pa.Table | None, str]:
+def _fetched(reader: pa.RecordBatchReader, most: int | None) -> tuple[pa.Table | None, str]:
     """All rows of a result, or the reason why there are too many: a short text can make more than memory holds."""
     import pyarrow as pa
 
-    batches, size = [], 0
+    batches, size, rows = [], 0, 0
     with reader:
         for batch in reader:
             size += batch.nbytes
             if size > LARGEST:
                 return None, f"its result is larger than {LARGEST >> 20:,} MiB."
+            rows += len(batch)
+            if most is not None and rows > most:
+                return None, f"it has more than {most:,} rows, which is too many before a charge."
             batches.append(batch)
         return pa.Table.from_batches(batches, reader.schema), ""

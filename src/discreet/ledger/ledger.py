@@ -340,9 +340,9 @@ class Ledger:
         """Return the last charge of an account that gives its guarantee; None before the first."""
         return self._store.read(lambda rows: last_charge(rows, account))
 
-    def since(self, number: int, count: int = PAGE) -> list[Entry]:
-        """List the entries behind one in order, without answers; of more than `count`, the first."""
-        return self._store.look(lambda rows: rows.after(number, count))
+    def since(self, number: int, count: int = PAGE, *, here: bool = False) -> list[Entry]:
+        """List the entries behind one in order, without answers; of more than `count`, the first; `here` as above."""
+        return self._store.look(lambda rows: rows.after(number, count), here=here)
 
     def newest(self, count: int) -> list[Entry]:
         """List the last entries in order, at most so many, without answers."""

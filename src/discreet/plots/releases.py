@@ -17,7 +17,7 @@ from discreet.plots.panels.points import (
     MOST_POINTS,
     domain_of,
     ends_of,
-    number_format,
+    number_labels,
     points,
     series,
 )
@@ -231,7 +231,7 @@ def _bars(
     x["scale"] = alt.Scale(domain=domain_of([0.0, *ends]), nice=True)
     # The last label stands within the panel, beside the one before.
     ticks = min(4, max(2, part.width // LEAST_TICK))
-    x["axis"] = alt.Axis(tickCount=ticks, format=number_format(ends))
+    x["axis"] = alt.Axis(tickCount=ticks, **number_labels(ends))
     given = [row for row in table if row["v"] is not None]
     lost = [{"key": row["key"], "v": 0.0, "words": _NONE} for row in table if row["v"] is None]
     bars = (
@@ -276,7 +276,7 @@ def _grid(
     y = alt.Y("y:N", sort=names, title=picture(keys[1]), axis=thin)
     given = [row for row in table if row["v"] is not None]
     most, least = max((row["v"] for row in given), default=1.0), min((row["v"] for row in given), default=0.0)
-    legend = alt.Legend(format=number_format([most]), gradientLength=int(0.6 * fit.height))
+    legend = alt.Legend(**number_labels([most]), gradientLength=int(0.6 * fit.height))
     colour = alt.Color("v:Q", title=picture(name), legend=legend).scale(
         range=["#f4f8fc", "#9fc3e0", "#3d7fb5", "#12355b"], domain=[min(0.0, least), max(most, least + 1e-9)],
         interpolate="lab",

@@ -4,6 +4,10 @@ The time that a question takes depends on the data. So an answer, and an error a
 row of slots: base, 2 base, 4 base, … after the question came. Of the time only the slot can be seen: the number of
 slots up to the time-out is about log2(timeout / base). Until that slot the work counts as at work, after the time-out
 too: else the moment at which it makes room, or at which its answer can be had elsewhere, would show its time.
+
+An answer that the ledger kept can be had in other processes from the slot of that moment on. So the slot of its work
+is that one, too: a second row of slots, counted until the work ended, would tell more of the time. Then the answer is
+written. How long that takes hangs on the noisy answer, and on no data beyond it: it is added to the slot, rounded up.
 """
 
 from __future__ import annotations
@@ -21,6 +25,8 @@ from discreet.errors import Busy
 from discreet.records import dataclass
 
 T = TypeVar("T")
+WRITING = 16
+"""The writing of an answer is rounded up to the slot divided by this, or 2, 4, 8 … times as much."""
 
 
 @dataclass(frozen=True)
@@ -94,8 +100,7 @@ class Desk:
         if not done:
             raise TooLong
         if self.caps.slot:
-            elapsed = monotonic() - one.began
-            await asyncio.sleep(slot_after(elapsed, self.caps.slot) - elapsed)
+            await asyncio.sleep(one.until - monotonic())
         self._leave(one)
         return waiter.result()
 
@@ -144,7 +149,7 @@ class Desk:
             self._leave(one)
             return
         with self._lock:
-            one.until = one.began + slot_after(monotonic() - one.began, self.caps.slot)
+            one.until = one.began + _slot(one.about, monotonic() - one.began, self.caps.slot)
 
     def _leave(self, one: _Work) -> None:
         with self._lock:
@@ -163,6 +168,21 @@ def slot_after(elapsed: float, base: float) -> float:
     while slot < elapsed:
         slot *= 2
     return slot
+
+
+def _slot(about: object, elapsed: float, base: float) -> float:
+    """The slot of work that is done, in seconds since it came.
+
+    Args:
+        about: the thing that the work is about; `took`, where it has one, says after how many seconds the ledger kept
+            its answer.
+        elapsed: seconds until its end.
+        base: the shortest slot.
+    """
+    took: float | None = getattr(about, "took", None)
+    if took is None:
+        return slot_after(elapsed, base)
+    return slot_after(took, base) + slot_after(max(elapsed - took, 0.0), base / WRITING)
 
 
 def see_outcome(future: asyncio.Future[T]) -> None:

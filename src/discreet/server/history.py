@@ -7,12 +7,13 @@ import threading
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import takewhile
+from typing import NamedTuple
 
 from discreet.ledger import Entry, Ledger
 from discreet.ledger.description import who_and_what
 from discreet.ledger.store import PAGE
 from discreet.records import dataclass
-from discreet.session.analyst import account_name
+from discreet.session.analyst import account_name, analyst_of
 from discreet.session.budget import DATA_SET, subject_of, version_of
 
 
@@ -30,6 +31,7 @@ class HistoryEntry:
         delta: likewise.
         whole: whether the data set paid; else the analyst alone, for an answer that another one had bought.
         version: of the data, as the policy named it then.
+        analyst: whose account was charged; empty where none of an analyst's was.
     """
 
     number: int
@@ -41,6 +43,21 @@ class HistoryEntry:
     delta: Fraction
     whole: bool
     version: str = ""
+    analyst: str = ""
+
+
+class Settled(NamedTuple):
+    """The answer that the ledger first kept to a question.
+
+    Attributes:
+        charged: when it was charged.
+        kept: when the ledger kept it.
+        analyst: who was charged; empty where it was no analyst.
+    """
+
+    charged: dt.datetime
+    kept: dt.datetime
+    analyst: str
 
 
 class History:
@@ -56,7 +73,12 @@ class History:
         self._lines: list[HistoryEntry] = []
         self._own: dict[str, dict[str, list[HistoryEntry]]] = {}
         self._open: dict[int, HistoryEntry] = {}
-        self._settled: dict[str, tuple[dt.datetime, dt.datetime]] = {}
+        self._settled: dict[str, Settled] = {}
+
+    def catch_up(self, *, here: bool = False) -> None:
+        """Read the ledger's new entries; `here` those that this process knows, all of its own among them."""
+        with self._lock:
+            self._catch_up(here=here)
 
     def newest(self, count: int) -> list[HistoryEntry]:
         """The newest charges, the newest first."""
@@ -103,20 +125,20 @@ class History:
             return bool(self._charges(name, key))
 
     def answered(self, key: str) -> bool:
-        """Whether the ledger keeps the answer."""
+        """Whether the ledger keeps the answer, as far as it was read: to hear of the newest, one waits for the ledger."""
         with self._lock:
             return key in self._settled
 
-    def settled(self, key: str) -> tuple[dt.datetime, dt.datetime] | None:
-        """When the answer that the ledger first kept was charged, and when it was kept."""
+    def settled(self, key: str) -> Settled | None:
+        """When the answer that the ledger first kept was charged, to whom, and when it was kept."""
         with self._lock:
             return self._settled.get(key)
 
     def _charges(self, name: str, key: str) -> Sequence[HistoryEntry]:
         return self._own.get(account_name(name), {}).get(key, ())
 
-    def _catch_up(self) -> None:
-        while new := self._ledger.since(self._read):
+    def _catch_up(self, *, here: bool = False) -> None:
+        while new := self._ledger.since(self._read, here=here):
             for entry in new:
                 self._take(entry)
                 self._read = entry.number
@@ -127,16 +149,19 @@ class History:
         if entry.settles is not None:
             charged = self._open.pop(entry.settles, None)
             made = entry.time if charged is None else charged.made
-            self._settled.setdefault(entry.question, (made, entry.time))
+            analyst = "" if charged is None else charged.analyst
+            self._settled.setdefault(entry.question, Settled(made, entry.time, analyst))
         if entry.kind != "charge" or not entry.postings:
             return
         who, what = who_and_what(entry.description)
         loss = entry.postings[0].loss
         whole = any(subject_of(line.account) == DATA_SET for line in entry.postings)
         version = version_of(entry.postings[0].account)
+        accounts = [subject_of(line.account) for line in entry.postings]
         line = HistoryEntry(
-            entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole, version
-        )
+            entry.number, entry.time, who, what, entry.question, loss.epsilon, loss.delta, whole, version,
+            next(filter(None, map(analyst_of, accounts)), ""),
+        )  # fmt: skip
         self._open[entry.number] = line
         self._lines.append(line)
         for posting in entry.postings:

@@ -205,14 +205,14 @@ class Service:
             given = {name: value for name, value in asked.items() if name != "query"}
             look = session.look_at_workload(**given) if "queries" in asked else session.look(**asked)
             see_size(look)
-            history = self.datasets[name].history
-            answered = history.answered(look.key)  # not in other processes, or each would wait for the ledger
+            answered = (history := self.datasets[name].history).answered(look.key)
             if look.key and not (answered and history.paid(caller.name, look.key)):
                 _try_out(session, asked)
             began.see(look, answered)
-            new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began.came)
+            new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began)
             try:
                 release = _answered(session, asked, began)
+                self.asks.settled(began)
             except DiscreetError as error:
                 if new and error.charged is None:
                     self.asks.forget(caller.name, name, look.key)
@@ -220,7 +220,7 @@ class Service:
             price = None if release.replayed or not look.key else look.loss
             try:
                 if look.key and not new:  # the same one may have been refused, and forgotten, meanwhile
-                    self.asks.note(caller.name, name, look.key, asked, began.came)
+                    self.asks.note(caller.name, name, look.key, asked, began)
                 return self._written(_seen(release, price), session, made)
             except Exception as error:
                 tell(error, price)

@@ -29,6 +29,7 @@ from discreet.sql.syntax.priced import looked_at
 NAME = re.compile(r"[a-z][a-z0-9]*(?:[._-][a-z0-9]+)*", re.ASCII)
 LONGEST_NAME = 60
 """Characters of a name."""
+_ANALYST = "analyst "
 
 
 def name_of(name: object) -> str:
@@ -51,7 +52,12 @@ def name_of(name: object) -> str:
 
 def account_name(name: str) -> str:
     """The account of an analyst in the ledger of a data set."""
-    return f"analyst {name}"
+    return f"{_ANALYST}{name}"
+
+
+def analyst_of(account: str) -> str:
+    """The analyst of an account; empty for another account."""
+    return account.removeprefix(_ANALYST) if account.startswith(_ANALYST) else ""
 
 
 @dataclass(frozen=True)

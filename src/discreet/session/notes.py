@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Set
+from fractions import Fraction
 from typing import Any
 
 from discreet.engines.schema import Type
@@ -20,6 +22,9 @@ from discreet.sql.plan.drafts.draft import for_all_literals
 from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
+_EQUALS = frozenset({"eq", "ne", "distinct", "in"})
+_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+"""The comparison with its sides exchanged."""
 CHOSEN = "that the earlier answers may be why the question was asked: without reuse its noise is independent of them"
 """Of an answer that is made of earlier ones."""
 
@@ -74,9 +79,10 @@ def _notes_of(
         notes.append("values that do not fit the declared type of their column, which are NULL")
     bounded = [m for release in plan.releases for m in release.measures if m.grid is not None]
     clamped = bool(bounded)
-    if any(not isinstance(m, LeafCounts) for m in bounded):
+    adds_up = any(not isinstance(m, LeafCounts) for m in bounded)
+    if adds_up:
         notes.append("values outside their bounds, which are clamped before adding up")
-    elif clamped or _counts_bounds(plan):
+    if (clamped and not adds_up) or _counts_bounds(plan):
         notes.append("values outside their bounds, which count as the bound")
     if (capped or clamped) and not plan.cut_off:
         shares = any(release.people is not None for release in plan.releases)
@@ -135,7 +141,12 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
     if any(key.public and None not in key.values for key in keys):
         yield "rows whose group is NULL or not among the public keys, which are dropped"
     parts = [part for release in plan.releases for part in release.parts]
-    if any(_of_clamped(part.rows.relation, key) for part in parts for key in part.keys):
+    if any(
+        made(part.rows.relation, key)
+        for part in parts
+        for key in part.keys
+        for made in (_of_clamped, _tells_bound)
+    ):
         yield "values outside their bounds, which are in the group of the bound"
     if any(_to_cap(part.rows.relation, key) for part in parts for key in part.keys):
         yield "keys that count or add up the rows of a unit, which are clamped as if it had max_rows rows at most"
@@ -146,35 +157,54 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
 
 
 def _counts_bounds(plan: QueryPlan) -> bool:
-    """Whether a number that adds up nothing tells a clamped value from others: histograms, distinct values, WHERE."""
+    """Whether a clamped value is told from others: by histograms, distinct values, WHERE and other conditions."""
     relations = (part.rows.relation for release in plan.releases for part in release.parts)
     return any(map(_selects_bound, relations)) or any(
         _of_clamped(release.parts[measure.part].rows.relation, argument)
         if getattr(measure, "distinct", False)
-        else _equals_bound(release.parts[measure.part].rows.relation, argument)
+        else _tells_bound(release.parts[measure.part].rows.relation, argument)
         for release in plan.releases
         for measure in release.measures
-        if measure.grid is None
         for argument in measure.arguments
     )
 
 
 def _selects_bound(relation: Relation) -> bool:
-    """Whether a WHERE below asks if a clamped value is equal to one of its bounds."""
+    """Whether a WHERE below tells a clamped value from those beyond its bound."""
     where = relation.where if isinstance(relation, Select) else None
-    if where is not None and _equals_bound(parts(relation)[0], where):
+    if where is not None and _tells_bound(parts(relation)[0], where):
         return True
     return any(map(_selects_bound, parts(relation)))
 
 
-def _equals_bound(relation: Relation, of: Expression) -> bool:
-    """Whether an expression asks if a value of a column that the scan clamps is equal to one of its bounds."""
+def _tells_bound(relation: Relation, of: Expression) -> bool:
+    """Whether a comparison holds for a bound of a column that the scan clamps, and not beyond it, or the other way."""
     if not isinstance(of, Call):
         return False
-    if of.name == "eq" and isinstance(of.args[1], Literal):
-        left, value = of.args[0], of.args[1].span.lo
-        return value in (left.span.lo, left.span.hi) and _of_clamped(relation, left)
-    return any(_equals_bound(relation, arg) for arg in of.args)
+    if of.name in _EQUALS or of.name in _TURNED:
+        left, *values = of.args
+        name = of.name
+        if isinstance(left, Literal):
+            left, values, name = values[0], [left], _TURNED.get(name, name)
+        literals = [value for value in values if isinstance(value, Literal)]
+        if literals and _of_clamped(relation, left):
+            return any(_at_bound(name, left, value.span.lo) for value in literals)
+    return any(_tells_bound(relation, arg) for arg in of.args)
+
+
+def _at_bound(name: str, left: Expression, value: Fraction | None) -> bool:
+    """Whether a bound and the values beyond it compare otherwise with a value.
+
+    So `x <= hi` and `x > hi` do, and `x < hi` does not: neither the bound nor the values beyond it are less.
+    """
+    lo, hi = left.span.lo, left.span.hi
+    if value is None or name in _EQUALS:
+        return value is not None and value in (lo, hi)
+    whole = left.args[0] if isinstance(left, Call) and left.name == "to_float" else left
+    if whole.type in (Type.INTEGER, Type.DATE):  # where x < 51 is x <= 50
+        last = math.floor(value) if name in ("le", "gt") else math.ceil(value) - 1
+        return last == hi or (lo is not None and last == lo - 1)
+    return value == (hi if name in ("le", "gt") else lo)
 
 
 def _of_clamped(relation: Relation, key: Expression) -> bool:

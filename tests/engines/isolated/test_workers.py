@@ -15,7 +15,7 @@ from tests.engines.isolated.memory import peak_of
 
 from discreet.engines.isolated import workers as module
 from discreet.engines.isolated.workers import Workers, isolated
-from discreet.engines.sandbox import Sandbox, for_strangers
+from discreet.engines.sandbox import Sandbox, for_strangers, uncharged
 from discreet.errors import PostProcessingError, Unavailable
 
 NOISY = {"noisy": pa.table({"n": [3, 4], "c": ["a", None], "x": [0.5, float("nan")]})}
@@ -176,3 +176,16 @@ def test_this_process_keeps_its_memory_and_the_check_sees_where_it_would_not(poo
         patch.setattr("discreet.engines.sandbox._evaluators", [])
         smaller = "SELECT list_sum(range(5000000)) AS x"  # a twelfth; it takes twice the bound
         assert peak_of(lambda: run(smaller), 1) > 150 << 20
+
+
+@pytest.mark.parametrize("sql", [
+    "WITH a AS (SELECT replace('xxxxxxxxxx', 'x', 'xxxxxxxxxx') AS s), b AS (SELECT replace(s, 'x', s) AS s FROM a), "
+    "c AS (SELECT replace(s, 'x', s) AS s FROM b) SELECT length(s) AS n FROM c",
+    "WITH a AS (SELECT string_agg(i, '') AS s FROM range(2000000) AS r(i)), b AS (SELECT s || i AS s FROM a, "
+    "range(2000) AS r(i)) SELECT MAX(length(s)) AS n FROM b",
+])  # fmt: skip
+def test_long_texts_are_bounded_before_a_charge(pool: Workers, sql: str) -> None:
+    """DuckDB's limit of memory counts neither of them; that of the process does."""
+    with uncharged(), pytest.raises(PostProcessingError):
+        run(sql)
+    assert run("SELECT n FROM noisy").num_rows == 2

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import duckdb
+import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference, order_of
+from tests import shared
 from tests.depth import few
 from tests.sql.fuzz import bench
 
@@ -126,3 +129,32 @@ def test_very_many_columns_are_refused_before_they_are_made(monkeypatch: pytest.
     turned = ", ".join([f"educ IN ({values})"] * 5)
     with pytest.raises(QueryRefused, match="millions of columns; at most 256 are made"):
         bench.bench().session.preview(f"PIVOT t ON {turned} USING COUNT(*) GROUP BY city", 1)
+
+
+@pytest.mark.parametrize("sql", [
+    "PIVOT {} ON k IN ('', 'x', 'X') USING COUNT(*) GROUP BY g",
+    "PIVOT {} ON k USING COUNT(*), SUM(v) GROUP BY g",
+    "PIVOT {} ON k, g USING COUNT(*) AS n GROUP BY v",
+    "PIVOT {} ON g, k USING COUNT(*) GROUP BY v",
+    "SELECT \"''\", \"x_1\" FROM (PIVOT {} ON k USING COUNT(*) GROUP BY g)",
+    "SELECT * FROM {} PIVOT (COUNT(*) FOR k IN ('g', 'X', 'x_1', 'x') GROUP BY g)",
+    "PIVOT (SELECT k, g, COUNT(*) AS n FROM {} GROUP BY k, g) ON k USING SUM(n) GROUP BY g",
+])  # fmt: skip
+def test_an_empty_text_and_twins_but_for_capitals_are_named_as_by_duckdb(sql: str) -> None:
+    keys = ["", "x", "X"]
+    rows = pa.table({"k": keys * 4, "g": ["p", "q"] * 6, "v": [1, 1, 1, 2, 2, 2] * 2})
+    session = shared.protect({"rows": rows}, privacy_unit="row", bounds={"v": (0, 4)}, budget=1000,
+                             keys={"k": keys, "g": ["p", "q"], "v": [1, 2]})  # fmt: skip
+    sql = sql.format("rows")
+    with duckdb.connect() as plain:
+        plain.register("rows", rows)
+        expected = plain.sql(sql)
+        columns, values = expected.columns, sorted(map(str, expected.fetchall()))
+    release = session.sql(sql, epsilon=400)
+    assert release.columns == columns
+    assert len(release) == len(values)
+
+
+def test_a_value_that_stands_twice_is_refused_as_in_duckdb() -> None:
+    with pytest.raises(QueryRefused, match="The value 'M' stands twice behind IN"):
+        bench.answered("PIVOT t ON sex IN ('M', 'M') USING COUNT(*) GROUP BY city")

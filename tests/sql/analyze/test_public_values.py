@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import itertools
 
+import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference
+from tests import shared
 from tests.depth import few
 from tests.sql.fuzz import bench
 
@@ -58,3 +61,18 @@ def test_another_comparison_with_a_list_is_refused_for_what_it_is(
         bench.answered(f"SELECT COUNT(*) AS n FROM t WHERE {condition}")
     assert cause in refused.value.cause
     assert fix in refused.value.fix
+
+
+@pytest.mark.parametrize("condition", [
+    "day IN (SELECT day FROM feasts)", "day = (SELECT MAX(day) FROM feasts)",
+    "(day, x) IN (SELECT day, 1 FROM feasts)", "at IN (SELECT at FROM feasts)",
+])  # fmt: skip
+def test_a_year_before_1000_is_one(condition: str) -> None:
+    days = [dt.date(999, 1, 1), dt.date(999, 1, 2), dt.date(1999, 1, 1)]
+    moments = [dt.datetime(one.year, 1, one.day) for one in days]
+    visits = pa.table({"day": days, "at": moments, "x": [1, 1, 1]})
+    feasts = pa.table({"day": days[:2], "at": moments[:2]})
+    tables = {"visits": visits, "feasts": feasts}
+    session = shared.protect(tables, table="visits", public=["feasts"], privacy_unit="row", budget=1000)
+    expected = 1 if "MAX" in condition else 2
+    assert session.sql(f"SELECT COUNT(*) AS n FROM visits WHERE {condition}", epsilon=200)["n"] == [expected]

@@ -8,7 +8,10 @@ import pyarrow as pa
 import pytest
 from tests import inside, shared
 
+from discreet.engines import sandbox
+from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.finish.postprocess import rehearse
 from discreet.sql.plan import reading
 from discreet.sql.plan.planner import plan
 from discreet.sql.plan.reading import Readings, ReadingWay, read_statement
@@ -58,3 +61,27 @@ def test_a_later_statement_counts_its_releases_on(catalog: Catalog) -> None:
         for _, reading in [read_statement(COUNTED, catalog, ReadingWay(False, before=before), Readings())]
     ]
     assert names[0] != names[1]
+
+
+ENDLESS = "WITH RECURSIVE r AS (SELECT 1 AS k UNION ALL SELECT k + 1 FROM r) SELECT k FROM r"
+LONG = "SELECT COUNT(*) FROM range(100000) AS a, range(100000000) AS b WHERE a.range <> b.range"
+
+
+@pytest.mark.parametrize("part", ["age IN ({})", "age IN ({0} LIMIT 9) OR age IN ({0})"])
+def test_public_parts_take_little_time_before_a_charge(
+    catalog: Catalog, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 0.2)
+    monkeypatch.setattr(sandbox, "SHORTEST", 0.1)
+    for sql in (ENDLESS, LONG):
+        asked = f"SELECT COUNT(*) AS n FROM data WHERE {part.format(sql)}"
+        with pytest.raises(QueryRefused, match=r"before its charge, take more than 0\.2 seconds"):
+            read_statement(asked, catalog, PUBLIC, Readings())
+
+
+def test_so_do_those_above_the_noise(catalog: Catalog, monkeypatch: pytest.MonkeyPatch) -> None:
+    inner = f"SELECT n, ({LONG} + n) AS m FROM (SELECT COUNT(*) AS n FROM data) AS d"
+    made = plan(inner, catalog, Fraction(1))
+    monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 0.2)
+    with pytest.raises(QueryRefused, match="before its charge"):
+        rehearse(made, catalog.public)

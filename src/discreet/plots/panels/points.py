@@ -59,7 +59,7 @@ def points(
     ends = ends_of(every)
     y = axis("v", picture(name))
     y["scale"] = alt.Scale(domain=domain_of(ends or [0.0]), nice=True)
-    y["axis"] = alt.Axis(tickCount=5, format=number_format(ends))
+    y["axis"] = alt.Axis(tickCount=5, **number_labels(ends))
     low = min(ends, default=0.0)
     given = [row for row in table if row["v"] is not None]
     lost = [{**row, "v": low} for row in table if row["v"] is None]
@@ -132,6 +132,8 @@ def domain_of(ends: Sequence[float]) -> list[float]:
     return [low, high] if low < high else [low, low + 1]
 
 
-def number_format(ends: Sequence[float]) -> str:
-    """How numbers are written on an axis: whole while that is short."""
-    return "~s" if max(map(abs, ends), default=0.0) >= 100_000 else ",~f"
+def number_labels(ends: Sequence[float]) -> dict[str, str]:
+    """How numbers are written on an axis or in a legend: whole while that is short; Vega would write a zero as 0k."""
+    if max(map(abs, ends), default=0.0) < 100_000:
+        return {"format": ",~f"}
+    return {"format": "~s", "labelExpr": "datum.value == 0 ? '0' : datum.label"}

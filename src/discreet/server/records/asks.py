@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from time import monotonic
 from typing import Any
 
 from discreet.accounting.loss import Loss
+from discreet.errors import LedgerError
 from discreet.server.desk import slot_after
 from discreet.server.history import History
 from discreet.server.problems import not_there
@@ -29,6 +32,8 @@ class Began:
         came: when it came, in microseconds since 1970.
         key: of the answer, which is not to be had before its slot; empty where it could be had before.
         price: once it was charged.
+        took: seconds from its coming until the ledger kept the answer that it had computed, once it has.
+        charged: is told once it is charged.
     """
 
     def __init__(self, dataset: str, came: int) -> None:
@@ -37,6 +42,8 @@ class Began:
         self.key = ""
         self.look: PlanSummary | None = None
         self.price: Loss | None = None
+        self.took: float | None = None
+        self.charged: Callable[[], None] | None = None
 
     def see(self, look: PlanSummary, known: bool) -> None:
         """Note the plan of the question, and whether its answer is known."""
@@ -46,7 +53,9 @@ class Began:
 
     def __call__(self, words: str) -> None:
         """Note that it was charged."""
-        self.price = self.look.loss if self.look else None
+        first, self.price = self.price is None, self.look.loss if self.look else None
+        if first and self.charged is not None:
+            self.charged()
 
 
 _ASKING: ContextVar[Began | None] = ContextVar("asking", default=None)
@@ -80,28 +89,47 @@ class Asks:
         self._lock = threading.Lock()
         self._latest: OrderedDict[tuple[str, str], float] = OrderedDict()
 
-    def note(self, name: str, dataset: str, key: str, asked: Mapping[str, Any], came: int) -> bool:
-        """Keep the question, so that its answer can be shown again; whether it is a new one."""
+    def note(self, name: str, dataset: str, key: str, asked: Mapping[str, Any], began: Began) -> bool:
+        """Keep the question, so that its answer can be shown again; whether it is a new one.
+
+        It is kept with the moment at which it came. Its answer comes in the slot of that moment. Who asks the same
+        meanwhile, in this process or another one, is not charged, and does not move it. Whoever is charged for a
+        question that somebody asked before does.
+        """
         row = (name, dataset, key)
-        answered = self._histories[dataset].answered(key)
-        if answered and self._state.first_row(
+        if self._histories[dataset].answered(key) and self._state.first_row(
             "SELECT 1 FROM asks WHERE name = ? AND dataset = ? AND key = ?", row
         ):
             return False
-
-        def work() -> bool:
-            new = self._state.run(
+        new = self._state.together(
+            lambda: self._state.run(
                 "INSERT INTO asks (name, dataset, key, body, made, came) VALUES (?, ?, ?, ?, ?, ?) "
                 "ON CONFLICT DO NOTHING",
-                (name, dataset, key, json.dumps(asked, default=str), self._state.now(), came),
+                (*row, json.dumps(asked, default=str), self._state.now(), began.came),
             )
-            if not new and not self._histories[dataset].answered(key):
-                self._state.run(
+        )
+        if not new:
+            began.charged = partial(self._came, row, began.came)
+        return bool(new)
+
+    def _came(self, row: tuple[str, str, str], came: int) -> None:
+        """Note when a question came that was charged. Where it cannot be noted, the slot is that of the first time."""
+        with contextlib.suppress(LedgerError):
+            self._state.together(
+                lambda: self._state.run(
                     "UPDATE asks SET came = ? WHERE name = ? AND dataset = ? AND key = ?", (came, *row)
                 )
-            return bool(new)
+            )
 
-        return self._state.together(work)
+    def settled(self, began: Began) -> None:
+        """Note how long it took until the ledger kept the answer that a question had computed."""
+        if began.price is None or began.look is None:
+            return
+        history = self._histories[began.dataset]
+        history.catch_up(here=True)
+        settled = history.settled(began.look.key)
+        if settled is not None and settled.charged.timestamp() >= began.came / 1e6:  # and no earlier answer
+            began.took = max(settled.kept.timestamp() - began.came / 1e6, 0.0)
 
     def forget(self, name: str, dataset: str, key: str) -> None:
         """Forget a question that was refused, or refused ones would fill the disk; never one that was paid for."""
@@ -150,14 +178,16 @@ class Asks:
         """
         if not self._slot:
             return False
-        rows = self._state.all("SELECT came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
+        # The same is read whether it is there or not, or the time of a preview would tell when it came.
+        rows = self._state.all("SELECT name, came FROM asks WHERE dataset = ? AND key = ?", (dataset, key))
         settled = self._histories[dataset].settled(key)
         if settled is None:
             return False
-        charged, kept = (one.timestamp() for one in settled)
-        # Of all who asked it, the last one before the charge is whose question was answered. An early version of the
-        # service did not note when they came: they have 0.
-        came = max((row["came"] / 1e6 for row in rows if 0 < row["came"] / 1e6 <= charged), default=charged)
+        charged, kept = settled.charged.timestamp(), settled.kept.timestamp()
+        # The question of whoever was charged, noted before or at the charge. An early version of the service did not
+        # note when they came: they have 0.
+        noted = [row["came"] / 1e6 for row in rows if row["name"] == settled.analyst]
+        came = next((one for one in noted if 0 < one <= charged), charged)
         took = max(kept - came, 0.0)
         slot = slot_after(took, self._slot)
         early = self._state.exactly() / 1e6 < came + slot

@@ -20,6 +20,7 @@ from discreet.policy.naming import twins
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.relation import Rows
+from discreet.sql.analyze.joins import laterals
 from discreet.sql.analyze.joins.sources import Sources
 from discreet.sql.analyze.joins.unnest import as_unnest, in_from
 from discreet.sql.analyze.private_select import PrivateSelect
@@ -228,18 +229,6 @@ class Classifier:
                                   "Write the joins one after the other.")  # fmt: skip
         return left_in_place(node, [*scope.inside, *beside], scope.sources) if beside else scope
 
-    def _see_lateral(self, node: exp.Expr, env: Env) -> None:
-        """Refuse LATERAL with a sub-query over private rows."""
-        read = node.find_all(exp.Table) if isinstance(node, exp.Lateral) else ()
-        for name in (table.name.lower() for table in read):
-            if isinstance(env[name], PrivateScope) if name in env else name in self.catalog.private:
-                raise self._lateral(node)
-
-    def _lateral(self, node: exp.Expr) -> QueryRefused:
-        return self.refuse(node, "LATERAL over private rows is not supported.",
-                           "Join a plain sub-query on the privacy unit, which keeps the first row of each with "
-                           "QUALIFY row_number() OVER (PARTITION BY … ORDER BY …) = 1.")  # fmt: skip
-
     def _plain_source(self, node: exp.Expr, env: Env) -> Scope:
         if isinstance(node, exp.Table) and isinstance(node.this, exp.Identifier):
             return self._table(node, env)
@@ -248,7 +237,7 @@ class Classifier:
         if isinstance(node, exp.Lateral):
             inner = [self.query(node.this, env)] if isinstance(node.this, exp.Query) else []
             if any(isinstance(scope, PrivateScope) for scope in inner):
-                raise self._lateral(node)
+                raise laterals.over_private(node, self.refuse)
             return left_in_place(node, inner)
         if isinstance(node, exp.Table | exp.Values | exp.Unnest):
             return left_in_place(node, self.inside(node, env))
@@ -301,7 +290,7 @@ class Classifier:
         joins = node.args.get("joins") or []
         holders = ([clause] if clause is not None else []) + joins
         for join in joins:
-            self._see_lateral(join.this, env)
+            laterals.see_inner(join.this, env, self.catalog, self.refuse)
             join.set("this", as_unnest(join.this))
         scopes = [self.source(holder.this, env) for holder in holders]
         if any(isinstance(scope, PrivateScope) for scope in scopes):
@@ -316,6 +305,7 @@ class Classifier:
                  for index, (holder, scope) in enumerate(zip(holders, scopes, strict=True))}  # fmt: skip
         if not any(isinstance(scope, PrivateScope) for scope in scopes):
             return left_in_place(node, [*scopes, *self.inside(node, env, {"from_", "with_"})], named)
+        laterals.see_outer([holder.this for holder in holders], scopes, self.catalog, self.refuse)
         where = node.args.get("where")
         conditions = conjunct_nodes(where.this if where is not None else None)
         from_clause = Sources(self, holders, scopes, conditions, env).from_clause()
@@ -354,7 +344,7 @@ class Classifier:
 
     def _inner(self, node: exp.Expr, env: Env) -> list[Scope]:
         if isinstance(node, exp.Table) or (
-            isinstance(node, exp.Query) and isinstance(node.parent, exp.Join | exp.From)
+            isinstance(node, exp.Query) and isinstance(node.parent, exp.Join | exp.From | exp.Lateral)
         ):
             return []  # a source, which was read already
         if not isinstance(node, exp.Query):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.expressions.span import Value
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.nodes import literal_of
 
+EMPTY = "''"
+"""The name of the column of the empty text, which would have none."""
 _ROWS = "Name the columns of its rows, as in GROUP BY county, year."
 Refuse = Callable[[str, str], QueryRefused]
 
@@ -63,7 +66,30 @@ def name_of_public(value: Value) -> str:
         return text.rstrip("0") if value.microsecond else text
     if isinstance(value, dt.date):
         return value.isoformat()
-    return name_of_value(exp.convert(value))
+    return name_of_value(literal_of(value))
+
+
+def told_apart(names: Sequence[str], before: Sequence[str]) -> list[str]:
+    """The names of columns, with a number behind one that stood before, but for capitals, as DuckDB makes them.
+
+    Args:
+        names: of the columns.
+        before: the names of the columns before them.
+
+    Example:
+        >>> told_apart(["A", "a", "a_1", "g"], ["g"])
+        ['A', 'a_1', 'a_1_1', 'g_1']
+    """
+    uses = {name.lower(): 1 for name in before}
+    out = []
+    for name in names:
+        new = name
+        while new.lower() in uses:
+            new = f"{name}_{uses[name.lower()]}"
+            uses[name.lower()] += 1
+        uses[new.lower()] = 1
+        out.append(new)
+    return out
 
 
 def name_of_aggregate(using: exp.Expr) -> str:
@@ -74,3 +100,15 @@ def name_of_aggregate(using: exp.Expr) -> str:
         return "count_star()"
     text = rewrites.sql(using)
     return f"{text.partition('(')[0].lower()}({text.partition('(')[2]}" if "(" in text else text
+
+
+def only(aggregate: exp.Expr, test: exp.Expr) -> exp.Expr:
+    """An expression of aggregates, each of the rows that meet a condition."""
+    out = exp.paren(aggregate.copy(), copy=False)
+    for call in list(out.find_all(exp.AggFunc)):
+        if isinstance(call.parent, exp.WithinGroup):
+            continue
+        whole = call
+        call.replace(exp.Filter(this=whole.copy(), expression=exp.Where(this=test.copy())))
+    inner: exp.Expr = out.this
+    return inner

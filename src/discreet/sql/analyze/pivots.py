@@ -19,11 +19,14 @@ from discreet.records import dataclass
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.analyze.from_clause import single
 from discreet.sql.analyze.pivot_columns import (
+    EMPTY,
     is_condition,
     name_of_aggregate,
     name_of_public,
     name_of_value,
+    only,
     rows_of,
+    told_apart,
 )
 from discreet.sql.analyze.scope_tree import (
     Env,
@@ -37,6 +40,7 @@ from discreet.sql.analyze.scope_tree import (
 from discreet.sql.expressions.span import Value
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.grouping_sets import MILLION
+from discreet.sql.syntax.nodes import literal_of
 
 MOST_COLUMNS = 256
 """The most columns that a PIVOT makes."""
@@ -134,20 +138,19 @@ class Pivoting:
             said = f"{count:,}" if count < MILLION else "millions of"
             raise self._refuse(f"It would have {said} columns; at most {MOST_COLUMNS} are made.",
                                rewrites.of_pivot(asked.node, self._named()))  # fmt: skip
-        columns = list(self._columns(turned))
         group = list(asked.group) or self._rest(using)
         out = exp.Select(expressions=[expression.copy() for expression in group])
-        for name, test in columns:
-            for aggregate in using:
-                full = (
-                    name
-                    if len(using) == 1 and not aggregate.alias
-                    else f"{name}_{name_of_aggregate(aggregate)}"
-                )
-                out.append(
-                    "expressions",
-                    exp.alias_(_only(aggregate.unalias(), test), exp.to_identifier(full, quoted=True)),
-                )
+        behind = (
+            [""]
+            if len(using) == 1 and not using[0].alias
+            else [f"_{name_of_aggregate(one)}" for one in using]
+        )
+        columns = [(name + end, only(aggregate.unalias(), test))
+                   for name, test in self._columns(turned)
+                   for end, aggregate in zip(behind, using, strict=True)]  # fmt: skip
+        names = told_apart([name for name, _ in columns], [expression.alias_or_name for expression in group])
+        for name, (_, value) in zip(names, columns, strict=True):
+            out.append("expressions", exp.alias_(value, exp.to_identifier(name, quoted=True)))
         out.set("from_", exp.From(this=asked.source.copy()))
         if group:
             out.set("group", exp.Group(expressions=[expression.copy() for expression in group]))
@@ -155,16 +158,23 @@ class Pivoting:
 
     def _columns(self, turned: list[list[tuple[str, exp.Expr]]]) -> Iterator[tuple[str, exp.Expr]]:
         for several in product(*turned):
-            yield "_".join(name for name, _ in several), exp.and_(*(test.copy() for _, test in several))
+            name = "_".join(name for name, _ in several)
+            yield name if several[0][0] else EMPTY + name, exp.and_(*(test.copy() for _, test in several))
 
     def _values(self, on: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """The names of columns, each with the condition of its rows."""
         if isinstance(on, exp.In) and on.expressions and not is_condition(on):
+            seen: set[str] = set()
             for item in on.expressions:
                 value = item.this if isinstance(item, exp.Alias) else item
                 name = item.args["alias"].name if isinstance(item, exp.Alias) else name_of_value(value)
                 if isinstance(value, exp.Column) and not value.table:
                     value = exp.Literal.string(value.name)  # a bare name is a text, as in DuckDB
+                if name_of_value(value) in seen:
+                    raise self._refuse(
+                        f"The value {rewrites.sql(value)} stands twice behind IN.", "Name it once."
+                    )
+                seen.add(name_of_value(value))
                 if value.find(exp.Column):
                     raise self._refuse("A column stands among the values of a PIVOT.", "Name values there.")
                 yield name, exp.EQ(this=on.this.copy(), expression=value.copy())
@@ -173,7 +183,7 @@ class Pivoting:
             raise self._refuse("The values of this PIVOT are not named behind IN.",
                                f"Name them: {self._with_values(rewrites.sql(on.this), self._named())}.")  # fmt: skip
         for value in self._public(on):
-            yield name_of_public(value), exp.EQ(this=on.copy(), expression=exp.convert(value))
+            yield name_of_public(value), exp.EQ(this=on.copy(), expression=literal_of(value))
 
     def _public(self, on: exp.Expr) -> list[Value]:
         """The public values of an expression over the source."""
@@ -384,15 +394,3 @@ def _of_key(scope: Scope, on: exp.Expr) -> Sequence[Value | None] | None:
             at = block.at.index(number)
             return list(dict.fromkeys(group[at] for group in block.groups))
     return None
-
-
-def _only(aggregate: exp.Expr, test: exp.Expr) -> exp.Expr:
-    """An expression of aggregates, each of the rows that meet a condition."""
-    out = exp.paren(aggregate.copy(), copy=False)
-    for call in list(out.find_all(exp.AggFunc)):
-        if isinstance(call.parent, exp.WithinGroup):
-            continue
-        whole = call
-        call.replace(exp.Filter(this=whole.copy(), expression=exp.Where(this=test.copy())))
-    inner: exp.Expr = out.this
-    return inner

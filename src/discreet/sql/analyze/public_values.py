@@ -14,7 +14,7 @@ from discreet.errors import PostProcessingError
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
-from discreet.sql.syntax.nodes import any_of, with_queries
+from discreet.sql.syntax.nodes import any_of, literal_of, with_queries
 from discreet.sql.syntax.weeks import count_mondays
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
             inner.set("query", None)
             if not values:  # in none of no values is anything, not even NULL
                 inner.set("this", exp.Literal.number(1))
-            inner.set("expressions", [exp.convert(v) for v in values or [0]])
+            inner.set("expressions", [literal_of(v) for v in values or [0]])
         elif isinstance(inner, exp.Subquery):
             if isinstance(inner.parent, exp.In | exp.Exists):
                 continue
@@ -148,7 +148,7 @@ def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:
                 raise around.refuse(
                     inner, "This sub-query is a very large value.", "Make it a number or a text."
                 )
-            inner.replace(exp.convert(table.column(0)[0].as_py()) if len(table) else exp.null())
+            inner.replace(literal_of(table.column(0)[0].as_py()) if len(table) else exp.null())
 
 
 def _listed(node: exp.In, around: Scopes, env: Env) -> pa.Table:
@@ -182,14 +182,14 @@ def _one_of(left: Sequence[exp.Expr], rows: Collection[tuple[Any, ...]]) -> exp.
     Rows are told apart by the value of which there are fewest first, so that the condition is short.
     """
     if len(left) == 1:
-        return exp.In(this=left[0].copy(), expressions=[exp.convert(value) for (value,) in rows])
+        return exp.In(this=left[0].copy(), expressions=[literal_of(value) for (value,) in rows])
     fewest = min(range(len(left)), key=lambda at: len({row[at] for row in rows}))
     rest = [one for at, one in enumerate(left) if at != fewest]
     parts: dict[Any, list[tuple[Any, ...]]] = {}
     for row in rows:
         parts.setdefault(row[fewest], []).append(row[:fewest] + row[fewest + 1 :])
     each = [
-        exp.and_(exp.EQ(this=left[fewest].copy(), expression=exp.convert(value)), _one_of(rest, others))
+        exp.and_(exp.EQ(this=left[fewest].copy(), expression=literal_of(value)), _one_of(rest, others))
         for value, others in parts.items()
     ]
     return exp.paren(any_of(each)) if each else exp.false()

@@ -27,7 +27,7 @@ from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.syntax.grouping_sets import sets_of
-from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, reads_rows, unaliased
+from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, literal_of, reads_rows, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
 
@@ -334,7 +334,7 @@ def _meant(relation: Relation) -> str:
     found = (unlisted(condition) for condition in conditions(relation))
     near = next((one for one in found if one is not None and one.near is not None), None)
     if near is not None:
-        said = exp.convert(near.near).sql("duckdb")
+        said = literal_of(near.near).sql("duckdb")
         return f"Did you mean {said}? The policy lists the keys of {near.column.name}."
     return "Look at the conditions of WHERE and at the keys and bounds of the policy, or group by something else."
 

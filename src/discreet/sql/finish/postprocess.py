@@ -11,7 +11,7 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
-from discreet.engines.sandbox import Sandbox
+from discreet.engines.sandbox import Sandbox, uncharged
 from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.release.noisy_schema import CELL, ID, aggregate_name, key_name
@@ -387,7 +387,7 @@ def schema_of(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema:
             row[aggregate_name(index)] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
         tables[release.name] = pa.table(row)
     try:
-        with Sandbox(tables | used(public, plan.post)) as sandbox:
+        with uncharged(), Sandbox(tables | used(public, plan.post)) as sandbox:
             result = sandbox.run(plan.post.sql("duckdb"))
     except PostProcessingError as error:
         raise QueryRefused(error.cause, error.fix) from None

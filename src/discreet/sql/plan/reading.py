@@ -14,6 +14,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from discreet.engines.sandbox import uncharged
 from discreet.errors import QueryRefused
 from discreet.records import dataclass, field
 from discreet.sql.algebra.catalog import Catalog
@@ -112,6 +113,11 @@ def read_statement(text: str, catalog: Catalog, way: ReadingWay, known: Readings
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
     """
+    with uncharged():
+        return _read(text, catalog, way, known)
+
+
+def _read(text: str, catalog: Catalog, way: ReadingWay, known: Readings) -> tuple[str, Reading]:
     found = alike(text)
     if found is not None:
         template, literals = found

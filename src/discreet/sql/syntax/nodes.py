@@ -2,14 +2,27 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sqlglot import exp
 
 from discreet.sql.syntax.once import once
 
 T = TypeVar("T")
+
+
+def literal_of(value: Any) -> exp.Expr:
+    """A public value as SQL. `exp.convert` writes the year 999 with three digits where the C library does.
+
+    Example:
+        >>> literal_of(dt.date(999, 1, 2)).sql("duckdb")
+        "CAST('0999-01-02' AS DATE)"
+    """
+    if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
+        return exp.DateStrToDate(this=exp.Literal.string(value.isoformat()))
+    return exp.convert(value)
 
 
 def unaliased(item: exp.Expr) -> exp.Expr:

@@ -21,6 +21,7 @@ from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.expressions.span import number
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.nodes import literal_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -107,7 +108,7 @@ class Expansion:
                 node, NO_VALUE.format(shown), "Leave out the condition, or this column."
             )
         self._see_few(node, len(values))
-        return [exp.convert(value) for value in values]
+        return [literal_of(value) for value in values]
 
     def _fix(self, name: str, x: exp.Expr, bound: Expression) -> str:
         shown, (lo, hi) = rewrites.sql(x), (bound.span.lo, bound.span.hi)
@@ -128,7 +129,7 @@ class Expansion:
                 node, "There is no bin.", f"Write histogram({rewrites.sql(x)}, [10, 20, 30])."
             )
         self._see_few(node, len(values))
-        return [exp.convert(value) for value in values]
+        return [literal_of(value) for value in values]
 
     def _constants(self, node: exp.Expr, bins: exp.Expr) -> list[Any]:
         if next(bins.find_all(exp.Column, exp.Query), None) is None:

@@ -53,7 +53,7 @@ Refuse = Callable[[exp.Expr, str, str], QueryRefused]
 
 def as_unnest(source: exp.Expr) -> exp.Expr:
     """A source of FROM, where it is UNNEST in one of its other spellings, as the plain one."""
-    alias = source.args.get("alias")
+    whole, alias = source, source.args.get("alias")
     while isinstance(source, exp.Lateral | exp.Subquery) and isinstance(
         source.this, exp.Subquery | exp.Unnest
     ):
@@ -65,10 +65,10 @@ def as_unnest(source: exp.Expr) -> exp.Expr:
         return out
     select = source.this if isinstance(source, exp.Subquery | exp.Lateral) else None
     if not isinstance(select, exp.Select) or {k for k, v in select.args.items() if v} != {"expressions"}:
-        return source
+        return whole
     items = [item.unalias() for item in select.expressions]
     if len(items) != 1 or not isinstance(items[0], exp.Explode):
-        return source
+        return whole
     name = select.expressions[0].alias or NAME
     table = exp.to_identifier(NAME) if alias is None else alias.this
     columns = [] if alias is None else alias.columns
