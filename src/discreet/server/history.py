@@ -125,7 +125,7 @@ class History:
             return bool(self._charges(name, key))
 
     def answered(self, key: str) -> bool:
-        """Whether the ledger keeps the answer, as far as it was read: to hear of the newest, one waits for the ledger."""
+        """Whether the ledger keeps the answer, by the entries that were read so far."""
         with self._lock:
             return key in self._settled
 
