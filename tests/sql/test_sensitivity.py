@@ -160,7 +160,7 @@ Check = Callable[[harness.Case], list[str]]
 Fault = tuple[object, str, Callable[..., object], Check, str, int]
 FAULTS: dict[str, Fault] = {
     "clamp dropped": (measures, "scaled_sql", _no_clamp, harness.violations, "", 0),
-    "physical order": (compiling, "kept_sql", _physical_order, harness.order_matters, "", 9),
+    "physical order": (compiling, "kept_sql", _physical_order, harness.order_matters, "", 2),
     "one too many": (compiling, "kept_sql", _one_too_many, harness.violations, "", 0),
     "one too many in a group": (
         compiling, "kept_in_groups", _one_too_many_in_a_group, harness.violations, "GROUP BY", 10,

@@ -63,7 +63,7 @@ def packed(part: str, dialect: str) -> tuple[Any, ...]:
 
 
 def one_each(names: Sequence[str], dialect: str) -> set[str]:
-    """One expression of each line where the dialect has a spelling of its own, and of its half of the other functions."""
+    """One expression of each line that the dialect spells in its own way, and of its half of the other functions."""
     own = fn.TABLE if dialect == "postgres" else named(dialect).functions
     others = set(sorted(fn.TABLE)[dialect == "spark" :: 2]) - set(own)
     of = {}
