@@ -9,6 +9,7 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet.sql.plan.plan import PlannedRelease
+from tests import shared
 from tests.inside import plan_of
 
 SHARES = {"careful": Fraction(1, 10), "normal": Fraction(1, 2), "open": Fraction(1)}
@@ -57,7 +58,7 @@ def declared(budget: Any = 1000, shares: Any = SHARES, oldest: int = 100, **more
 def protected(policy: dp.Policy | None = None, **tables: pa.Table) -> dp.Session:
     """A session over them."""
     found = {"people": PEOPLE, "visits": VISITS, **tables}
-    return dp.protect(found, policy=policy or declared())
+    return shared.protect(found, policy=policy or declared())
 
 
 def release_of(session: dp.Session, sql: str, epsilon: Fraction = Fraction(1)) -> PlannedRelease:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests import shared
 
 import discreet as dp
 
@@ -96,7 +97,7 @@ def test_counts_of_clamped_values_say_where_those_outside_the_bounds_are(query: 
     """An interval of the noise does not cover them: the group of the highest age has all who are older."""
     people = pa.table({"age": [31, 47, 62], "sex": ["a", "b", "a"], "pay": [0.5, 1.0, 2.0]})
     bounds = {"age": (20, 50), "pay": (0, 1.5)}
-    with dp.protect(people, table="t", privacy_unit="row", bounds=bounds, keys={"sex": ["a", "b"]},
-                    budget=9, ledger=":memory:") as session:  # fmt: skip
+    with shared.protect(people, table="t", privacy_unit="row", bounds=bounds, keys={"sex": ["a", "b"]},
+                        budget=9, ledger=":memory:") as session:  # fmt: skip
         card = str(session.sql(query, epsilon=1).card())
     assert [one for one in (BOUND, GROUP) if one in card] == [said] * bool(said)

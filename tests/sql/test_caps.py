@@ -101,7 +101,7 @@ def excesses(
             for at, source in enumerate(SOURCES)
             for epsilon in ((5, 20) if DEEP else (5, 20)[at % 2 :][:1])
         ],
-        7,
+        5,
     ),
 )
 def test_delta_holds_where_rows_are_units(source: str, epsilon: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -114,7 +114,7 @@ def truth(plain: duckdb.DuckDBPyConnection, sql: str) -> int:
 
 
 # A deep run: all.
-@pytest.mark.parametrize("source", few(FOLLOWS, 8))
+@pytest.mark.parametrize("source", few(FOLLOWS, 5))
 def test_the_cap_follows(source: str, session: dp.Session, plain: duckdb.DuckDBPyConnection) -> None:
     sql = f"SELECT COUNT(*) AS n FROM {source}"
     release = release_of(session, sql)

@@ -53,59 +53,59 @@ def same(session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str) -> Non
             )
 
 
-@pytest.mark.parametrize(
-    "sql",
-    [
-        "SELECT d.day, COUNT(v.patient) AS n FROM days AS d LEFT JOIN visits AS v ON v.day = d.day GROUP BY d.day",
-        "SELECT d.day, COUNT(*) AS n FROM days AS d LEFT JOIN visits AS v ON v.day = d.day GROUP BY d.day",
-        "SELECT d.day, COUNT(*) AS n FROM visits AS v RIGHT JOIN days AS d ON v.day = d.day GROUP BY d.day",
-        "SELECT day, COUNT(patient) AS n FROM days LEFT JOIN visits USING (day) GROUP BY day",
-        "SELECT day, COUNT(patient) AS n FROM days NATURAL LEFT JOIN visits GROUP BY day",
-        "SELECT month(d.day) AS m, COUNT(v.age) AS n, coalesce(SUM(v.cost), 0) AS c FROM days AS d "
-        "LEFT JOIN visits AS v ON v.day = d.day AND v.age > 60 GROUP BY 1",
-        "SELECT d.day, COUNT(v.patient) AS n FROM days AS d LEFT JOIN visits AS v ON v.day = d.day "
-        "WHERE d.day < DATE '2024-01-10' GROUP BY d.day",
-        "SELECT f.county, COUNT(*) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county GROUP BY 1",
-        "SELECT f.county, COUNT(*) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county "
-        "WHERE v.age >= 0 AND f.county < 'X' GROUP BY 1",
-        "SELECT f.county, COUNT(*) FILTER (WHERE v.age > 40) AS n, SUM(CASE WHEN v.age > 40 THEN 1 ELSE 0 END) AS m "
-        "FROM few AS f LEFT JOIN visits AS v ON v.county = f.county GROUP BY 1",
-        "SELECT a.name, f.county, COUNT(v.patient) AS n FROM ages AS a CROSS JOIN few AS f LEFT JOIN visits AS v "
-        "ON v.county = f.county AND v.age BETWEEN a.low AND a.high GROUP BY ALL",
-        "SELECT a.name, c.region, COUNT(v.patient) AS n FROM ages AS a, counties AS c LEFT JOIN visits AS v "
-        "ON v.county = c.county AND v.age BETWEEN a.low AND a.high GROUP BY ALL",
-        "SELECT county, COUNT(patient) AS n, COUNT(DISTINCT patient) AS p FROM (SELECT f.county, v.patient "
-        "FROM few AS f LEFT JOIN visits AS v ON v.county = f.county) AS j GROUP BY county",
-        "SELECT f.county, p.sex, COUNT(*) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county "
-        "JOIN people AS p ON p.id = v.patient WHERE f.county < 'X' GROUP BY ALL",
-        "WITH RECURSIVE m(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM m WHERE i < 14) "
-        "SELECT m.i, COUNT(v.patient) AS n FROM m LEFT JOIN visits AS v ON month(v.day) = m.i GROUP BY m.i",
-        "SELECT g.i, COUNT(v.patient) AS n FROM generate_series(1, 14) AS g(i) "
-        "LEFT JOIN visits AS v ON month(v.day) = g.i GROUP BY g.i",
-        "SELECT sex, COUNT(*) AS n, COUNT(cost) AS c FROM visits RIGHT JOIN people ON patient = id GROUP BY sex",
-        "SELECT COUNT(*) AS n, COUNT(cost) AS c, COUNT(height) AS h FROM (SELECT * FROM visits WHERE age > 80) AS v "
-        "FULL JOIN (SELECT * FROM people WHERE sex = 'f') AS p ON v.patient = p.id",
-        "SELECT county, COUNT(*) AS n, SUM(height) AS h FROM (SELECT * FROM visits WHERE age > 80) AS v FULL JOIN "
-        "(SELECT * FROM people WHERE sex = 'f') AS p ON v.patient = p.id AND v.age > p.height - 90 "
-        "WHERE county IS NOT NULL GROUP BY county",
-        "SELECT v.age // 10 AS k, COUNT(v.patient) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county "
-        "WHERE v.age BETWEEN 60 AND 69 GROUP BY 1",
-        "SELECT month(v.day) AS m, round(v.age, -2) AS k, COUNT(v.age) AS n FROM few AS f LEFT JOIN visits AS v "
-        "ON v.county = f.county WHERE v.age < 40 AND v.day >= DATE '2024-01-01' GROUP BY ALL",
-        "SELECT coalesce(month(v.day), 13) AS m, COUNT(v.age) AS n FROM few AS f LEFT JOIN visits AS v "
-        "ON v.county = f.county GROUP BY 1",
-        "SELECT region, COUNT(*) AS n FROM visits NATURAL JOIN counties GROUP BY region",
-        "SELECT COUNT(*) AS n FROM (visits JOIN people ON patient = id)",
-        "SELECT region, sex, COUNT(*) AS n FROM visits JOIN (people JOIN counties ON pop > 0) "
-        "ON patient = id AND visits.county = counties.county GROUP BY ALL",
-        "SELECT region, COUNT(*) AS n FROM (visits JOIN people ON patient = id) JOIN counties USING (county) "
-        "GROUP BY 1",
-        "SELECT COUNT(*) AS n FROM main.visits",
-        "SELECT main.visits.county, COUNT(*) AS n FROM main.visits GROUP BY 1",
-        "SELECT region, COUNT(*) AS n FROM main.visits JOIN main.counties AS c ON c.county = visits.county GROUP BY 1",
-        "SELECT county, pop FROM main.counties",
-    ],
-)
+JOINS = [
+    "SELECT d.day, COUNT(v.patient) AS n FROM days AS d LEFT JOIN visits AS v ON v.day = d.day GROUP BY d.day",
+    "SELECT d.day, COUNT(*) AS n FROM days AS d LEFT JOIN visits AS v ON v.day = d.day GROUP BY d.day",
+    "SELECT d.day, COUNT(*) AS n FROM visits AS v RIGHT JOIN days AS d ON v.day = d.day GROUP BY d.day",
+    "SELECT day, COUNT(patient) AS n FROM days LEFT JOIN visits USING (day) GROUP BY day",
+    "SELECT day, COUNT(patient) AS n FROM days NATURAL LEFT JOIN visits GROUP BY day",
+    "SELECT month(d.day) AS m, COUNT(v.age) AS n, coalesce(SUM(v.cost), 0) AS c FROM days AS d "
+    "LEFT JOIN visits AS v ON v.day = d.day AND v.age > 60 GROUP BY 1",
+    "SELECT d.day, COUNT(v.patient) AS n FROM days AS d LEFT JOIN visits AS v ON v.day = d.day "
+    "WHERE d.day < DATE '2024-01-10' GROUP BY d.day",
+    "SELECT f.county, COUNT(*) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county GROUP BY 1",
+    "SELECT f.county, COUNT(*) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county "
+    "WHERE v.age >= 0 AND f.county < 'X' GROUP BY 1",
+    "SELECT f.county, COUNT(*) FILTER (WHERE v.age > 40) AS n, SUM(CASE WHEN v.age > 40 THEN 1 ELSE 0 END) AS m "
+    "FROM few AS f LEFT JOIN visits AS v ON v.county = f.county GROUP BY 1",
+    "SELECT a.name, f.county, COUNT(v.patient) AS n FROM ages AS a CROSS JOIN few AS f LEFT JOIN visits AS v "
+    "ON v.county = f.county AND v.age BETWEEN a.low AND a.high GROUP BY ALL",
+    "SELECT a.name, c.region, COUNT(v.patient) AS n FROM ages AS a, counties AS c LEFT JOIN visits AS v "
+    "ON v.county = c.county AND v.age BETWEEN a.low AND a.high GROUP BY ALL",
+    "SELECT county, COUNT(patient) AS n, COUNT(DISTINCT patient) AS p FROM (SELECT f.county, v.patient "
+    "FROM few AS f LEFT JOIN visits AS v ON v.county = f.county) AS j GROUP BY county",
+    "SELECT f.county, p.sex, COUNT(*) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county "
+    "JOIN people AS p ON p.id = v.patient WHERE f.county < 'X' GROUP BY ALL",
+    "WITH RECURSIVE m(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM m WHERE i < 14) "
+    "SELECT m.i, COUNT(v.patient) AS n FROM m LEFT JOIN visits AS v ON month(v.day) = m.i GROUP BY m.i",
+    "SELECT g.i, COUNT(v.patient) AS n FROM generate_series(1, 14) AS g(i) "
+    "LEFT JOIN visits AS v ON month(v.day) = g.i GROUP BY g.i",
+    "SELECT sex, COUNT(*) AS n, COUNT(cost) AS c FROM visits RIGHT JOIN people ON patient = id GROUP BY sex",
+    "SELECT COUNT(*) AS n, COUNT(cost) AS c, COUNT(height) AS h FROM (SELECT * FROM visits WHERE age > 80) AS v "
+    "FULL JOIN (SELECT * FROM people WHERE sex = 'f') AS p ON v.patient = p.id",
+    "SELECT county, COUNT(*) AS n, SUM(height) AS h FROM (SELECT * FROM visits WHERE age > 80) AS v FULL JOIN "
+    "(SELECT * FROM people WHERE sex = 'f') AS p ON v.patient = p.id AND v.age > p.height - 90 "
+    "WHERE county IS NOT NULL GROUP BY county",
+    "SELECT v.age // 10 AS k, COUNT(v.patient) AS n FROM few AS f LEFT JOIN visits AS v ON v.county = f.county "
+    "WHERE v.age BETWEEN 60 AND 69 GROUP BY 1",
+    "SELECT month(v.day) AS m, round(v.age, -2) AS k, COUNT(v.age) AS n FROM few AS f LEFT JOIN visits AS v "
+    "ON v.county = f.county WHERE v.age < 40 AND v.day >= DATE '2024-01-01' GROUP BY ALL",
+    "SELECT coalesce(month(v.day), 13) AS m, COUNT(v.age) AS n FROM few AS f LEFT JOIN visits AS v "
+    "ON v.county = f.county GROUP BY 1",
+    "SELECT region, COUNT(*) AS n FROM visits NATURAL JOIN counties GROUP BY region",
+    "SELECT COUNT(*) AS n FROM (visits JOIN people ON patient = id)",
+    "SELECT region, sex, COUNT(*) AS n FROM visits JOIN (people JOIN counties ON pop > 0) "
+    "ON patient = id AND visits.county = counties.county GROUP BY ALL",
+    "SELECT region, COUNT(*) AS n FROM (visits JOIN people ON patient = id) JOIN counties USING (county) "
+    "GROUP BY 1",
+    "SELECT COUNT(*) AS n FROM main.visits",
+    "SELECT main.visits.county, COUNT(*) AS n FROM main.visits GROUP BY 1",
+    "SELECT region, COUNT(*) AS n FROM main.visits JOIN main.counties AS c ON c.county = visits.county GROUP BY 1",
+    "SELECT county, pop FROM main.counties",
+]
+
+
+@pytest.mark.parametrize("sql", JOINS)
 def test_joins_mean_what_they_mean_in_duckdb(
     session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str
 ) -> None:

@@ -72,7 +72,7 @@ def moved(sql: str, unit: bool, most: int) -> tuple[PlannedRelease, float]:
 
 
 # A deep run: every question.
-@pytest.mark.parametrize("sql", few(QUESTIONS, 6))
+@pytest.mark.parametrize("sql", few(QUESTIONS, 4))
 @pytest.mark.parametrize(("unit", "most"), [(False, 1), (True, 3)])
 def test_the_sensitivity_holds_and_is_reached(sql: str, unit: bool, most: int) -> None:
     if unit and "coalesce" in sql:

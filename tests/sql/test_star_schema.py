@@ -74,7 +74,7 @@ QUESTIONS = [
 
 
 # A deep run: all of them. `tests/sql/fuzz` asks DuckDB the same of random questions.
-@pytest.mark.parametrize("sql", few(QUESTIONS, 6))
+@pytest.mark.parametrize("sql", few(QUESTIONS, 4))
 def test_answers_are_those_of_plain_sql(sql: str, plain: duckdb.DuckDBPyConnection) -> None:
     session = shared.protect(plain, policy=Policy(budget=dp.Budget(epsilon=10**6), tables=TABLES))
     with mock.patch.object(LaplaceVector, "release", lambda self, exact: exact):

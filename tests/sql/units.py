@@ -59,8 +59,8 @@ QUESTIONS: dict[str, Callable[[Counts, set[int]], int]] = {
 
 
 def some_of(number: int) -> list[str]:
-    """The questions for a type: each third, for the next type from another one on; in a deep run all."""
-    return list(QUESTIONS) if DEEP else list(QUESTIONS)[number % 3 :: 3]
+    """The questions for a type: each fifth, for the next type from another one on; in a deep run all."""
+    return list(QUESTIONS) if DEEP else list(QUESTIONS)[number % 5 :: 5]
 
 
 def _capped(counts: Counts) -> int:

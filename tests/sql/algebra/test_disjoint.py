@@ -87,6 +87,7 @@ SOME = [
 ]
 
 
+@cache
 def bind(text: str) -> Expression:
     query = f"SELECT {text} FROM rows"
     columns = {
@@ -215,15 +216,20 @@ def test_many_alternatives_say_nothing_and_take_no_time() -> None:
     assert len(holds(bind(long))) <= disjoint.MOST
 
 
+@cache
+def loaded() -> str:
+    """The server with the rows, which no test changes."""
+    servers.load(servers.postgres(), "disjoint", {"rows": rows()})
+    return servers.postgres()
+
+
 @pytest.mark.parametrize("group", TEXTS)
 def test_postgresql_agrees_on_every_pair(group: str) -> None:
     import psycopg
 
-    url = servers.postgres()
-    servers.load(url, "disjoint", {"rows": rows()})
     texts = TEXTS[group]
     sql = [spell(bind(text), POSTGRES) for text in texts]
-    with psycopg.connect(url) as client:
+    with psycopg.connect(loaded()) as client:
         client.execute("SET search_path TO disjoint")
         met: Any = np.concatenate([
             np.array(client.execute(f"SELECT {', '.join(f'coalesce({e}, FALSE)' for e in sql[at : at + 50])} FROM rows")

@@ -171,7 +171,7 @@ WRITTEN = [
 
 
 # A deep run: every question.
-@pytest.mark.parametrize("sql", few(WRITTEN, 16))
+@pytest.mark.parametrize("sql", few(WRITTEN, 9))
 def test_the_groups_are_those_that_can_have_rows(sql: str) -> None:
     check(sql)
 

@@ -51,7 +51,7 @@ KNOWN = "(SELECT * FROM t WHERE sex > '' AND city > '' AND educ > 0 AND flag IS 
         f"PIVOT {KNOWN} ON -educ IN (-2, -3) USING COUNT(*) GROUP BY city ORDER BY city",
         "PIVOT shops ON shop USING COUNT(*) GROUP BY city ORDER BY city",
         "UNPIVOT (SELECT city, size, size * 2 AS b FROM towns) ON size, b INTO NAME what VALUE v ORDER BY city, what",
-    ], 12),
+    ], 7),
 )  # fmt: skip
 def test_it_is_the_pivot_of_duckdb(sql: str) -> None:
     assert not difference(

@@ -65,7 +65,7 @@ def ordered(rows: list[tuple[object, ...]]) -> list[tuple[object, ...]]:
             "SELECT COUNT(*) FROM visits WHERE (age > 50) = 'true'",
             "SELECT CASE age WHEN '8' THEN 'eight' ELSE 'other' END AS k, COUNT(*) FROM visits GROUP BY 1",
         ],
-        15,
+        9,
     ),
 )
 def test_it_means_what_it_means_in_duckdb(

@@ -78,7 +78,7 @@ def every() -> Iterator[dp.Session]:
 
 
 # A deep run: all of them. `test_totality` asks the same functions over the worst texts.
-@pytest.mark.parametrize("item", few(QUESTIONS, 7))
+@pytest.mark.parametrize("item", few(QUESTIONS, 5))
 def test_no_text_makes_a_question_fail(item: str, every: dp.Session) -> None:
     """Each row counts in a group of its own as much as among the others: none fails, or changes what others are."""
     together = integers(every, f"SELECT {item} AS v FROM t")

@@ -183,7 +183,7 @@ def choose(
 def patterns_of(dialect: str) -> list[str]:
     """A spread, which is larger on DuckDB; a deep run: all, but for the largest on Spark."""
     if dialect != "spark":
-        return few(PATTERNS, 6 if dialect == "duckdb" else 3)
+        return few(PATTERNS, 4 if dialect == "duckdb" else 2)
     return few(
         [name for name in PATTERNS if name not in ("twelve months", "two columns", "five of seven")], 2
     )

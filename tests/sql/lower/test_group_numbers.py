@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import duckdb
@@ -59,6 +60,12 @@ def question(keys: str, more: str = "") -> str:
     return f"SELECT {items}COUNT(*) AS n, SUM(a) AS s{more} FROM t{f' GROUP BY {keys}' if keys else ''}"
 
 
+@cache
+def opened() -> DuckDBEngine:
+    """One for all questions, which change nothing of it."""
+    return DuckDBEngine.open({"t": TABLE})
+
+
 # Every list of keys, with half of the rest; a deep run: with all.
 @pytest.mark.parametrize(("name", "more", "most"), few(itertools.product(KEYS, ["", FULL], [3, 100]), 5))
 def test_counts_are_those_of_plain_sql_where_no_row_is_dropped(name: str, more: str, most: int) -> None:
@@ -67,7 +74,7 @@ def test_counts_are_those_of_plain_sql_where_no_row_is_dropped(name: str, more: 
     assert bool(group_numbers.numbered_axes(release)) == numbered
     count = next(at for at, one in enumerate(release.aggregates) if one.quantity == "rows")
     measure = release.measures[release.aggregates[count].measure]
-    found = exact_integers(release, DuckDBEngine.open({"t": TABLE}), 5)[:, : measure.entries]
+    found = exact_integers(release, opened(), 5)[:, : measure.entries]
     weights = measure.weights("rows")
     assert weights is not None
     ours = sorted(round(n) for n in found @ weights if round(n))

@@ -107,4 +107,5 @@ def test_spark_compares_with_released_numbers() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         frame = servers.spark().createDataFrame(DATA.to_pandas())
-        assert problems(shared.protect({"stays": frame}, policy=POLICY), ASKED[2:5]) == []
+        # Numbers and texts, of one row and of several; a deep run: one question more.
+        assert problems(shared.protect({"stays": frame}, policy=POLICY), ASKED[2 if DEEP else 3 : 5]) == []

@@ -142,7 +142,7 @@ def test_one_unit_moves_each_marginal_by_its_sensitivity_at_most() -> None:
     with protect() as whole:
         (workload,) = plan(whole, ROLLUP).workloads
         before = exact_integers(workload.finest, engine_of(whole), 7).reshape(*workload.sizes, -1)
-        for unit in (3, 17, 60):
+        for unit in (3, 60):
             import pyarrow.compute as pc
 
             rows = ROWS.filter(pc.not_equal(ROWS["id"], unit))

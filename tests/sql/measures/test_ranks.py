@@ -54,7 +54,7 @@ def release_of(session: dp.Session, sql: str, epsilon: Fraction = Fraction(1)) -
 
 # A deep run: each with each.
 @pytest.mark.parametrize(
-    ("form", "neighbours", "by"), few(itertools.product(FORMS, ["add_remove", "replace_one"], ["", "k"]), 9)
+    ("form", "neighbours", "by"), few(itertools.product(FORMS, ["add_remove", "replace_one"], ["", "k"]), 6)
 )
 def test_a_charge_is_that_of_its_draws(form: str, neighbours: str, by: str) -> None:
     sql = f"SELECT {form} AS v, COUNT(*) AS c FROM data {'GROUP BY k' if by else ''}"

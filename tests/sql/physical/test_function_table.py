@@ -33,7 +33,7 @@ def test_every_line_is_total_on_postgres(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(corpora.count("spark")) if DEEP else [2])
 def test_lines_are_total_on_spark(number: int) -> None:
-    assert corpora.faults(corpora.engine("spark", number), 1 if DEEP else 40) == []
+    assert corpora.faults(corpora.engine("spark", number), 1 if DEEP else 80) == []
 
 
 @pytest.mark.parametrize("number", range(corpora.count("clickhouse")) if DEEP else [2])

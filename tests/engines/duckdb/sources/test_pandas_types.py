@@ -190,7 +190,7 @@ def reading() -> Any:
 
 # A deep run reads each series as every type.
 @pytest.mark.parametrize(
-    ("at", "kind"), few(itertools.product(range(len(SERIES)), [kind for kind in Type if kind.single]), 24)
+    ("at", "kind"), few(itertools.product(range(len(SERIES)), [kind for kind in Type if kind.single]), 12)
 )
 def test_the_short_way_leads_to_the_same(at: int, kind: Type, monkeypatch: pytest.MonkeyPatch) -> None:
     short, _ = to_table(reading(), pd.DataFrame({"x": SERIES[at]}), {"x": kind})

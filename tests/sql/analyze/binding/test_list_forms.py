@@ -59,7 +59,7 @@ def ids(session: dp.Session, condition: str) -> list[int]:
 
 
 # A deep run: every form.
-@pytest.mark.parametrize("condition", few(CONDITIONS, 14))
+@pytest.mark.parametrize("condition", few(CONDITIONS, 8))
 def test_it_means_the_same_as_in_duckdb(session: dp.Session, condition: str) -> None:
     with duckdb.connect() as plain:
         plain.register("t", TABLE)

@@ -119,7 +119,7 @@ QUESTIONS = [
 
 
 # A deep run: all.
-@pytest.mark.parametrize("sql", few(QUESTIONS, 4))
+@pytest.mark.parametrize("sql", few(QUESTIONS, 3))
 @pytest.mark.parametrize("unit", ["row", "id"])
 def test_it_is_what_duckdb_counts(sql: str, unit: str) -> None:
     table = people()

@@ -92,7 +92,7 @@ def differs(session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str) -> 
 
 
 # A deep run: every question.
-@pytest.mark.parametrize("sql", few(WRITTEN, 6))
+@pytest.mark.parametrize("sql", few(WRITTEN, 4))
 def test_it_means_what_it_means_in_duckdb(
     session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str
 ) -> None:

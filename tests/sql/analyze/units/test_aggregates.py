@@ -67,7 +67,7 @@ PRICES = pa.table({
     "SELECT COUNT(*) AS n FROM (SELECT who, SUM(price) FILTER (WHERE price > 20) AS m FROM t GROUP BY who) AS q"
     " WHERE m = 30.7",
     "SELECT COUNT(*) AS n, COUNT(m) AS k FROM (SELECT who, SUM(price) AS m FROM t GROUP BY who) AS q",
-], 6))  # fmt: skip
+], 4))  # fmt: skip
 def test_a_value_is_compared_with_the_mean_of_its_own_unit(sql: str) -> None:
     session = shared.protect(
         {"t": PRICES}, privacy_unit="who", max_rows=2, bounds={"price": (0, 100)}, budget=1

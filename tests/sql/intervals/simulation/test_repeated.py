@@ -40,7 +40,7 @@ def session() -> dp.Session:
                       keys={"county": "pub.county"}, budget=10**6)  # fmt: skip
 
 
-@pytest.mark.parametrize("form", few(FORMS, 3))  # a deep run: every form
+@pytest.mark.parametrize("form", few(FORMS, 2))  # a deep run: every form
 def test_any_form_has_intervals(session: dp.Session, form: str) -> None:
     release = session.sql(FORMS[form], epsilon=0.5)
     noisy = {"names of columns": "m", "named window": "s", "recursion": "s"}.get(form, "n")

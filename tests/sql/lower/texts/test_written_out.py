@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from sqlglot import exp, parse_one
 from tests import servers, shared
+from tests.depth import few
 from tests.inside import plan_of
 
 import discreet as dp
@@ -203,7 +204,8 @@ def test_postgres_answers_many_levels() -> None:
     places = servers.load(servers.postgres(), "written_out", {"t": ROWS})
     with dp.protect(places["t"], **UNIT, ledger=":memory:") as session:
         see_answered(session, 40)  # not fenced, its planner takes all memory
-        for step in (STEPS[rel.PerUnit], STEPS[rel.Windowed], STEPS[rel.Join], ALSO["an aggregate"]):
+        # A deep run: all four; `test_no_way_leads_past_the_fences` reads the SQL of every one in each.
+        for step in few((STEPS[rel.PerUnit], STEPS[rel.Windowed], STEPS[rel.Join], ALSO["an aggregate"]), 2):
             # Not fenced, an hour; and EXPLAIN would write gigabytes even of those that need no fence.
             assert session.sql(chained(step, 30), epsilon=200).to_dict()["n"] == [3]
 
@@ -219,7 +221,8 @@ def test_an_engine_without_a_fence_refuses_what_it_would_write_out_for_ever(name
 def test_clickhouse_refuses_it_through_every_relation_and_charges_nothing() -> None:
     with servers.within_clickhouse("written_out", {"t": ROWS}) as database:
         session = dp.protect(database, **{**UNIT, "table": "written_out.t"})
-        for step in STEPS.values():
+        # A deep run: every relation, which `test_no_way_leads_past_the_fences` asks in each.
+        for step in few(STEPS.values(), 3):
             with pytest.raises(QueryRefused, match=r"A value has more than [\d,]+ parts") as refused:
                 session.sql(chained(step, 20), epsilon=1)
             assert "Use a computed column once" in str(refused.value)
