@@ -28,6 +28,10 @@ TYPES = {
     pa.int64(): "bigint", pa.int32(): "int", pa.float64(): "float8", pa.string(): "text", pa.bool_(): "boolean",
     pa.date32(): "date", pa.timestamp("us"): "timestamp",
 }  # fmt: skip
+PLAIN = (
+    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,HttpsUpgrades,PaintHolding,OptimizationHints"
+)
+"""Of Chromium: no pages of its own, which took most of the time of a new page; the others are as Playwright has it."""
 REQUIRED = os.environ.get("DISCREET_REQUIRE") == "all"
 
 

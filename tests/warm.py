@@ -53,8 +53,8 @@ with socket.socket(socket.AF_UNIX) as server:
 """
 LOADED = ("altair", "duckdb", "numpy", "pyarrow.parquet", "vl_convert")
 LATER = (
-    "h3", "networkx", "numpy.random", "pandas", "pyproj", "scipy.sparse.csgraph", "scipy.special", "scipy.stats",
-    "sklearn.linear_model",
+    "discreet.mcp.tools", "h3", "mcp", "networkx", "numpy.random", "pandas", "pyproj", "scipy.sparse.csgraph",
+    "scipy.special", "scipy.stats", "sklearn.linear_model",
 )  # fmt: skip
 """What few need: a process tells at its end what it has loaded of these, and those after it begin with them."""
 ROOMS = ("cli", "plots", "release", "session", "spatial", "sql", "streams")

@@ -15,6 +15,7 @@ from discreet.plots.library import unchecked
 from discreet.spatial.cell import Cell
 from discreet.spatial.picture import picture_of_cells
 from tests.depth import DEEP
+from tests.servers import PLAIN
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
@@ -67,7 +68,7 @@ def test_a_page_fits_a_phone_and_is_dark_where_that_is_wanted(tmp_path: Path) ->
     save(drawn(0.01), tmp_path / "map.html", narrow=lambda: drawn(0.01, "column"))
     save(drawn(0.01), tmp_path / "one.html")  # planted: on a phone the picture of a projector shrinks
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox"])
+        browser = started.chromium.launch(executable_path=BROWSER, args=["--no-sandbox", PLAIN])
         page, faults = browser.new_page(), []
         page.on("pageerror", lambda error: faults.append(str(error)))
         shrunk: Callable[[], float] = lambda: page.evaluate(  # noqa: E731

@@ -238,18 +238,20 @@ def finish(chart: Any, title: str, size: Size, subtitle: str | Sequence[str] = "
         fontSize=size.font + 3, subtitleFontSize=small, subtitleColor=RULE, color=INK, font=FONT, subtitleFont=FONT,
         offset=12, subtitlePadding=5,
     )  # fmt: skip
-    made = (
-        chart.properties(title=heading, background="white", padding=12)
-        .configure(font=FONT)
-        .configure_view(stroke=None)
-        .configure_axis(
-            labelFontSize=small, titleFontSize=small, titleFontWeight="normal", labelColor=INK, titleColor=INK,
-            gridColor=FAINT, domainColor=RULE, tickColor=RULE, titlePadding=8, labelLimit=260,
-        )
-        .configure_header(labelFontSize=small, titleFontSize=small, labelFontWeight="bold")
-        .configure_legend(labelFontSize=small, titleFontSize=small)
-        .configure_title(anchor="start", fontSize=size.font, fontWeight="bold", color=INK, font=FONT)
+    labels = {"labelFontSize": small, "titleFontSize": small}
+    looks = alt.Config(
+        font=FONT,
+        view=alt.ViewConfig(stroke=None),
+        axis=alt.AxisConfig(
+            **labels, titleFontWeight="normal", labelColor=INK, titleColor=INK, gridColor=FAINT, domainColor=RULE,
+            tickColor=RULE, titlePadding=8, labelLimit=260,
+        ),
+        header=alt.HeaderConfig(**labels, labelFontWeight="bold"),
+        legend=alt.LegendConfig(**labels),
+        title=alt.TitleConfig(anchor="start", fontSize=size.font, fontWeight="bold", color=INK, font=FONT),
     )  # fmt: skip
+    # At once: each of Altair's `configure_…` copies the whole picture, its panels and layers one by one.
+    made = chart.properties(title=heading, background="white", padding=12, config=looks)
     return drawn_here(made)
 
 

@@ -17,6 +17,7 @@ from discreet.server import pages
 from tests.server.conftest import Running, listening, run
 from tests.server.pages.test_wizard import began
 from tests.server.visit import Visit
+from tests.servers import PLAIN
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -28,10 +29,6 @@ Axe = pytest.importorskip(
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine")
 WIDTHS = (360, 820, 1400)
-PLAIN = (
-    "--disable-features=WebUIOmniboxPopup,WebUIOmniboxAimPopup,HttpsUpgrades,PaintHolding,OptimizationHints"
-)
-"""No pages of the browser's own, which took most of the time of a new page; the others are as Playwright has it."""
 AXE = Axe().axe_script
 COLOURS = ["color-contrast", "link-in-text-block"]
 """The rules of axe that read colours, all that a dark page has of its own."""
