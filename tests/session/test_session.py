@@ -414,7 +414,7 @@ def test_a_failing_ledger_leaves_the_engine_alone(monkeypatch: pytest.MonkeyPatc
         def fail(*_: object, **__: object) -> None:
             raise LedgerError("The disk is full.")
 
-        for name in ("replay", "charge"):
+        for name in ("has_settled", "charge"):
             with monkeypatch.context() as patch:
                 events = watched(session, patch)
                 patch.setattr(session.ledger, name, fail)
