@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from time import monotonic, sleep
 
 import pytest
 
@@ -56,8 +57,11 @@ def test_threads_and_processes_share_it(open_state: OpenState, kept: str) -> Non
 
 
 def see_noted(state: State) -> None:
-    """Sixteen threads note something at once, and one of them fails: each other line is there, and not twice."""
-    gate, failed = threading.Barrier(16), []
+    """Sixteen threads note something at once, and one of them fails: each other line is there, and not twice.
+
+    All of them wait behind another one, so that they share one transaction.
+    """
+    failed: list[int] = []
 
     def note(at: int) -> None:
         def work() -> int:
@@ -66,15 +70,26 @@ def see_noted(state: State) -> None:
                 raise ValueError("no")
             return at
 
-        gate.wait()
         try:
             assert state.together(work) == at
         except ValueError:
             failed.append(at)
 
-    threads = [threading.Thread(target=note, args=(at,)) for at in range(16)]
+    begun, first = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        begun.set()
+        first.wait(60)
+
+    threads = [threading.Thread(target=state.together, args=(hold,))]
+    threads += [threading.Thread(target=note, args=(at,)) for at in range(16)]
     for one in threads:
         one.start()
+        assert begun.wait(60)
+    deadline = monotonic() + 60
+    while len(state._group._waiting) < 16 and monotonic() < deadline:
+        sleep(0.001)
+    first.set()
     for one in threads:
         one.join()
     assert failed == [7]
@@ -97,7 +112,9 @@ def test_a_shared_commit_that_is_wrong_is_found(
     together = State._together
 
     def wrong(self: State, requests: Sequence[QueuedWork]) -> None:
-        if fault == "one is lost":
+        if len(requests) == 1:
+            together(self, requests)
+        elif fault == "one is lost":
             together(self, [one for one in requests if one is not requests[-1]])
             requests[-1].done = True
         else:
