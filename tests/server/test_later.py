@@ -111,7 +111,6 @@ def test_refusals_and_failures_are_told(running: Running, monkeypatch: pytest.Mo
 def test_the_end_is_not_told_before_its_slot(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     running.person("eve", epsilon=1)
     monkeypatch.setattr("discreet.server.desk.slot_after", lambda elapsed, base: elapsed + 2)
-    monkeypatch.setattr("discreet.server.records.asks.slot_after", lambda elapsed, base: elapsed + 2)
     key = submitted(running, "eve", "0.375")  # which nobody was answered before
     history = running.service.datasets["hospital"].history
     while not (key in history.of("eve") and history.answered(key)):

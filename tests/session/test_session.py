@@ -426,6 +426,14 @@ def test_a_failing_ledger_leaves_the_engine_alone(monkeypatch: pytest.MonkeyPatc
             with pytest.raises(LedgerError):  # an answer that could not be kept is not shown
                 session.sql(COUNT, epsilon=1)
         assert session.budget.spent == 1
+        session.sql(COUNT, epsilon=2)
+        with monkeypatch.context() as patch:
+            events = watched(session, patch)
+            patch.setattr(session.ledger, "replay", fail)
+            with pytest.raises(LedgerError):  # and one that cannot be read is not computed anew
+                session.sql(COUNT, epsilon=2)
+            assert "integers" not in events
+        assert session.budget.spent == 3
 
 
 @pytest.mark.parametrize(

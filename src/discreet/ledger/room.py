@@ -81,10 +81,12 @@ class Room:
         if problem is not None:
             self.give_back()
         if problem in _FULL:
-            raise LedgerError(
+            full = LedgerError(
                 f"The disk of the ledger at {beside} has no room for the answer.",
                 "Free some space and ask again.",
             )
+            full.unwritten = True
+            raise full
 
     def give_back(self) -> bool:
         """Let others have it; the settlement is to be the first. False where there was none."""

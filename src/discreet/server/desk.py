@@ -5,14 +5,15 @@ row of slots: base, 2 base, 4 base, … after the question came. Of the time onl
 slots up to the time-out is about log2(timeout / base). Until that slot the work counts as at work, after the time-out
 too: else the moment at which it makes room, or at which its answer can be had elsewhere, would show its time.
 
-An answer that the ledger kept can be had in other processes from the slot of that moment on. So the slot of its work
-is that one, too: a second row of slots, counted until the work ended, would tell more of the time. Then the answer is
-written. How long that takes hangs on the noisy answer, and on no data beyond it: it is added to the slot, rounded up.
+An answer that the ledger kept can be had in other processes, too. They know the moment at which it was kept, and not
+the one at which the work ended. Two slots would tell more of the time than one: so all count until it was kept, and
+give it the same room to be written. Only an answer that takes longer to write, and so misses its slot, has another one.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import contextvars
 import math
 import threading
@@ -25,8 +26,8 @@ from discreet.errors import Busy
 from discreet.records import dataclass
 
 T = TypeVar("T")
-WRITING = 16
-"""The writing of an answer is rounded up to the slot divided by this, or 2, 4, 8 … times as much."""
+WRITING = 4
+"""An answer that was kept has the shortest slot divided by this to be written."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class _Work:
         caller: whose.
         about: the thing that the caller knows it by.
         began: when it came, as `monotonic` has it.
+        took: tells after how many seconds the ledger kept its answer; None where it kept none.
         until: the slot until which it counts as at work; infinite until it is done.
         future: the work itself, once it was handed to a thread.
     """
@@ -67,6 +69,7 @@ class _Work:
     caller: str
     about: object
     began: float
+    took: Callable[[], float | None]
     until: float = math.inf
     future: Future[Any] | None = None
 
@@ -80,19 +83,26 @@ class Desk:
         self._lock = threading.Lock()
         self._works: list[_Work] = []
 
-    async def do(self, caller: str, work: Callable[[], T], about: object = None) -> T:
+    async def do(
+        self,
+        caller: str,
+        work: Callable[[], T],
+        about: object = None,
+        took: Callable[[], float | None] = lambda: None,
+    ) -> T:
         """Do some work, and return its result or raise its error, in its slot.
 
         Args:
             caller: whose work it is.
             work: is done in a thread.
             about: stands in `at_work` until the slot.
+            took: tells, once it is done, after how many seconds the ledger kept its answer; None where it kept none.
 
         Raises:
             Busy: there is too much to do, for this caller or for all. The work was not begun.
             TooLong: the time is up; the work goes on.
         """
-        one = _Work(caller, about, monotonic())
+        one = _Work(caller, about, monotonic(), took)
         waiter = asyncio.wrap_future(self._submit(one, work))
         # The caller may be gone by then, or is told that it takes too long.
         waiter.add_done_callback(see_outcome)
@@ -148,8 +158,14 @@ class Desk:
         if not self.caps.slot:
             self._leave(one)
             return
+        base, elapsed = self.caps.slot, monotonic() - one.began
+        took = None
+        with contextlib.suppress(Exception):  # else the caller would wait without end
+            took = one.took()
+        # By the clock of the ledger, which may have been set meanwhile.
+        kept = 0.0 if took is None else slot_of_answer(min(took, elapsed), base)
         with self._lock:
-            one.until = one.began + _slot(one.about, monotonic() - one.began, self.caps.slot)
+            one.until = one.began + max(kept, slot_after(elapsed, base))
 
     def _leave(self, one: _Work) -> None:
         with self._lock:
@@ -170,19 +186,14 @@ def slot_after(elapsed: float, base: float) -> float:
     return slot
 
 
-def _slot(about: object, elapsed: float, base: float) -> float:
-    """The slot of work that is done, in seconds since it came.
+def slot_of_answer(took: float, base: float) -> float:
+    """The slot of an answer that the ledger kept after so many seconds, with room to write it.
 
-    Args:
-        about: the thing that the work is about; `took`, where it has one, says after how many seconds the ledger kept
-            its answer.
-        elapsed: seconds until its end.
-        base: the shortest slot.
+    Example:
+        >>> [slot_of_answer(took, 0.25) for took in (0.1, 0.2, 0.4, 0.45)]
+        [0.25, 0.5, 0.5, 1.0]
     """
-    took: float | None = getattr(about, "took", None)
-    if took is None:
-        return slot_after(elapsed, base)
-    return slot_after(took, base) + slot_after(max(elapsed - took, 0.0), base / WRITING)
+    return slot_after(took + base / WRITING, base)
 
 
 def see_outcome(future: asyncio.Future[T]) -> None:

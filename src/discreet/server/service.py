@@ -7,6 +7,7 @@ import json
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 from discreet.accounting.loss import Loss
@@ -212,7 +213,6 @@ class Service:
             new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began)
             try:
                 release = _answered(session, asked, began)
-                self.asks.settled(began)
             except DiscreetError as error:
                 if new and error.charged is None:
                     self.asks.forget(caller.name, name, look.key)
@@ -227,7 +227,7 @@ class Service:
                 raise
 
         try:
-            return await self.questions.do(caller.name, work, began)
+            return await self.questions.do(caller.name, work, began, partial(self.asks.took, began))
         except TooLong:
             late = TimedOut(
                 "The question takes longer than the service allows. It goes on.",

@@ -229,13 +229,10 @@ def test_the_desk_is_told_when_the_ledger_kept_the_answer(open_state: OpenState,
     asks = Asks(state, {"hospital": history}, list, 0.25)  # type: ignore[dict-item]
     one = began(state.exactly())
     history.kept["k"] = Settled(at(1000.1), at(1000.6), "ana")
-    asks.settled(one)
-    assert one.took is None, "it was not charged"
+    assert asks.took(one) is None, "it was not charged"
     one("reading the data")
-    asks.settled(one)
-    assert one.took == pytest.approx(0.6)
+    assert asks.took(one) == pytest.approx(0.6)
     later = began(state.exactly() + 1_000_000)
     later("reading the data")
-    asks.settled(later)
-    assert later.took is None, "an earlier answer is not its own"
+    assert asks.took(later) is None, "an earlier answer is not its own"
     state.close()

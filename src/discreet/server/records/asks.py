@@ -14,7 +14,7 @@ from typing import Any
 
 from discreet.accounting.loss import Loss
 from discreet.errors import LedgerError
-from discreet.server.desk import slot_after
+from discreet.server.desk import slot_of_answer
 from discreet.server.history import History
 from discreet.server.problems import not_there
 from discreet.server.records.state import Row, State
@@ -32,7 +32,6 @@ class Began:
         came: when it came, in microseconds since 1970.
         key: of the answer, which is not to be had before its slot; empty where it could be had before.
         price: once it was charged.
-        took: seconds from its coming until the ledger kept the answer that it had computed, once it has.
         charged: is told once it is charged.
     """
 
@@ -42,7 +41,6 @@ class Began:
         self.key = ""
         self.look: PlanSummary | None = None
         self.price: Loss | None = None
-        self.took: float | None = None
         self.charged: Callable[[], None] | None = None
 
     def see(self, look: PlanSummary, known: bool) -> None:
@@ -121,15 +119,20 @@ class Asks:
                 )
             )
 
-    def settled(self, began: Began) -> None:
-        """Note how long it took until the ledger kept the answer that a question had computed."""
+    def took(self, began: Began) -> float | None:
+        """After how many seconds the ledger kept the answer, or the error, of a question whose work is done.
+
+        None where it kept none, or cannot be read any more: then the question has the slot in which its work ended.
+        """
         if began.price is None or began.look is None:
-            return
+            return None
         history = self._histories[began.dataset]
-        history.catch_up(here=True)
+        with contextlib.suppress(LedgerError):
+            history.catch_up(here=True)
         settled = history.settled(began.look.key)
-        if settled is not None and settled.charged.timestamp() >= began.came / 1e6:  # and no earlier answer
-            began.took = max(settled.kept.timestamp() - began.came / 1e6, 0.0)
+        if settled is None or settled.charged.timestamp() < began.came / 1e6:  # an earlier answer
+            return None
+        return max(settled.kept.timestamp() - began.came / 1e6, 0.0)
 
     def forget(self, name: str, dataset: str, key: str) -> None:
         """Forget a question that was refused, or refused ones would fill the disk; never one that was paid for."""
@@ -189,7 +192,7 @@ class Asks:
         noted = [row["came"] / 1e6 for row in rows if row["name"] == settled.analyst]
         came = next((one for one in noted if 0 < one <= charged), charged)
         took = max(kept - came, 0.0)
-        slot = slot_after(took, self._slot)
+        slot = slot_of_answer(took, self._slot)
         early = self._state.exactly() / 1e6 < came + slot
         return self._in_bounds(dataset, key, early, slot - took)
 
