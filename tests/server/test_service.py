@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from fractions import Fraction
 
 import pytest
 
-from discreet.errors import LedgerError
+from discreet.errors import LedgerError, PostProcessingError
+from discreet.release.exactly import exact
 from discreet.server import desk, service
 from discreet.server.history import History
 from discreet.server.records.asks import Began
@@ -171,6 +173,38 @@ def test_an_answer_is_not_to_be_had_before_its_slot(
     while released()[:2] != (True, 200):
         assert time.monotonic() < end
         time.sleep(0.05)
+
+
+@pytest.mark.parametrize(("name", "status"), [("olga", 200), ("otto", 502)])
+def test_the_slot_of_an_answer_is_counted_to_its_settlement(
+    running: Running, monkeypatch: pytest.MonkeyPatch, name: str, status: int
+) -> None:
+    """Of an error above the noise, too, which the ledger keeps as it keeps an answer."""
+    running.person(name, epsilon=9)
+    seen: list[float | None] = []
+    done = desk.Desk._done
+
+    def noted(self: desk.Desk, one: desk._Work) -> None:
+        done(self, one)
+        if self is running.service.questions:
+            seen.append(one.took())
+
+    def fail(*_: object, **__: object) -> None:
+        raise PostProcessingError("It is too large.", "Ask for less.")
+
+    monkeypatch.setattr(desk.Desk, "_done", noted)
+    if status != 200:
+        monkeypatch.setattr(Queries, "finish", fail)
+    began = running.service.state.exactly() / 1e6
+    question = {"query": COUNT, "epsilon": exact(Fraction(status, 1024))}
+    assert running.call("POST", f"{HOSPITAL}/query", name, question).status == status
+    history = running.service.datasets["hospital"].history
+    (key,) = history.of(name)
+    settled, (took,) = history.settled(key), seen
+    assert settled is not None
+    assert settled.analyst == name
+    assert took is not None
+    assert 0 < took <= settled.kept.timestamp() - began
 
 
 def test_a_refused_question_leaves_nothing_on_the_disk(running: Running) -> None:

@@ -236,3 +236,18 @@ def test_the_desk_is_told_when_the_ledger_kept_the_answer(open_state: OpenState,
     later("reading the data")
     assert asks.took(later) is None, "an earlier answer is not its own"
     state.close()
+
+
+def test_a_question_that_another_process_has_answered_hides_that_answer_from_nobody(
+    open_state: OpenState, tmp_path: Path
+) -> None:
+    """It was not known to be answered when the question began; its own slot is then no other answer's."""
+    now, history, desk = [1000.0], History(), list[Began]()
+    state = open_state(tmp_path / "service.db", lambda: now[0])
+    asks = Asks(state, {"hospital": history}, lambda: desk, 0.25)  # type: ignore[dict-item]
+    desk.append(began(state.exactly()))
+    assert asks.at_work("hospital", "k")
+    history.kept["k"] = Settled(at(900.0), at(900.1), "ben")
+    assert not asks.to_wait_for("hospital", "k")
+    assert asks.answered("hospital", "k")
+    state.close()
