@@ -193,3 +193,22 @@ def test_an_answer_that_was_kept_has_the_slot_of_that_moment(
     (waited,) = slept
     assert waited == pytest.approx(slot - ended)
     desk.close()
+
+
+def test_work_that_no_thread_has_begun_in_time_is_taken_back() -> None:
+    """Its caller is told that nothing was charged, and it must not be charged later."""
+    desk = Desk(Caps(workers=1, each=9, timeout=0.05, slot=0), "test")
+    go, done = threading.Event(), list[int]()
+
+    async def main() -> None:
+        first = asyncio.create_task(desk.do("ana", go.wait))
+        await asyncio.sleep(0)
+        with pytest.raises(Busy, match="not begun"):
+            await desk.do("ben", lambda: done.append(1))
+        with pytest.raises(TooLong):
+            await first
+        go.set()
+
+    asyncio.run(main())
+    desk.close()
+    assert not done

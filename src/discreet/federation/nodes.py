@@ -179,7 +179,8 @@ def _price(session: Session, plan: QueryPlan) -> Fraction:
     """The price of a question, which the budget has left."""
     queries = session._queries
     key, payer = queries.identity(plan), queries.account
-    if not queries.ledger.has_settled(key):
+    # An answer whose slot has not come is as one that is not there, or the price would tell when it came.
+    if queries.hidden(key) or not queries.ledger.has_settled(key):
         queries.probe(plan.whole)
     elif not payer.owes(key):
         return Fraction(0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from discreet.graphs.question import DEGREES
 from discreet.ledger import Loss
 from discreet.release.answer import Release
+from discreet.release.bill import charged_at
 from discreet.release.draw import Draw, Use
 from discreet.release.plan import ReleasePlan
 
@@ -147,5 +147,5 @@ def _release(
         epsilon=answering.epsilon,
         delta=answering.delta,
         notes=notes,
-        made=dt.datetime.now(dt.UTC).replace(microsecond=0),
+        made=charged_at(),
     )

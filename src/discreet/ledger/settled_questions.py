@@ -79,7 +79,9 @@ class SettledQuestions:
             number: of that entry.
             last: the entries up to it, as the transaction read them.
         """
-        here, known = self.has_here(question), self._number
+        # The number is read before the keys, as in `has`.
+        known = self._number
+        here = self.has_here(question)
         if here is not False or known >= number:
             return here
         if not last or last[0].number > known + 1 or last[-1].number != number:

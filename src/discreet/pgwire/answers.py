@@ -18,6 +18,7 @@ from discreet.pgwire.catalogue_sql import CatalogueContext, Elsewhere, Unknown
 from discreet.pgwire.types import TEXT, Kind, kind_of, named
 from discreet.rational import show
 from discreet.records import dataclass, field
+from discreet.server.records.asks import budget_beside
 from discreet.server.service import TOO_LARGE, is_small
 from discreet.sql.syntax.pivot_statement import statements
 from discreet.sql.syntax.priced import priced
@@ -137,7 +138,10 @@ class Answers:
             return of_table(table)
         asked = {"query": statement.text, **self.settings.options(statement.text)}
         release, left = await self._service.ask(
-            self._caller, self._dataset, asked, lambda release, session: (release, session.budget.left)
+            self._caller,
+            self._dataset,
+            asked,
+            lambda release, session: (release, budget_beside(session).left),
         )
         result = of_table(release.to_arrow(self.settings.intervals))
         result.notices = _notices(release, left)

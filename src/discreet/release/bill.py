@@ -22,10 +22,12 @@ class Bill:
 
     Attributes:
         loss: the loss charged, exact; None before the charge.
+        charged: when it was charged last; None before.
     """
 
     def __init__(self) -> None:
         self.loss: Loss | None = None
+        self.charged: dt.datetime | None = None
         self._unsure: tuple[Ledger, str, Loss, dt.datetime] | None = None
 
     def charge(self, ledger: Ledger, question: str, loss: Loss, charge: Callable[[], Charge]) -> Charge:
@@ -41,6 +43,7 @@ class Bill:
             self._unsure = None
             raise
         self._unsure = None
+        self.charged = dt.datetime.now(dt.UTC)
         self.add(receipt.loss)
         return receipt
 
@@ -91,6 +94,14 @@ def billed(bill: Bill) -> Iterator[None]:
         _bill.reset(token)
         if whole is not None and bill.loss is not None:
             whole.add(bill.loss)
+
+
+def charged_at() -> dt.datetime:
+    """When this question was charged, in whole seconds, which its answer says; now where nothing was charged.
+
+    The moment at which the work ended would tell how long it took, which hangs on the data.
+    """
+    return (bill().charged or dt.datetime.now(dt.UTC)).replace(microsecond=0)
 
 
 def bill() -> Bill:

@@ -11,7 +11,6 @@ much as that rounding and the grid may have moved it.
 
 from __future__ import annotations
 
-import datetime as dt
 import math
 from collections.abc import Callable
 from fractions import Fraction
@@ -25,6 +24,7 @@ from discreet.mechanisms.arrays import take
 from discreet.mechanisms.numeric.unbounded_laplace import UnboundedLaplace
 from discreet.records import dataclass
 from discreet.release.answer import Release
+from discreet.release.bill import charged_at
 
 _FINE = 20
 """The grid is this many powers of two below the scale, so that rounding is far below the noise."""
@@ -101,7 +101,7 @@ def answer(
         confidence=confidence,
         epsilon=noise.epsilon,
         notes=(f"hides one unit as far as its sensitivity holds: {note}",),
-        made=dt.datetime.now(dt.UTC).replace(microsecond=0),
+        made=charged_at(),
     )
 
 

@@ -99,7 +99,7 @@ class Desk:
             took: tells, once it is done, after how many seconds the ledger kept its answer; None where it kept none.
 
         Raises:
-            Busy: there is too much to do, for this caller or for all. The work was not begun.
+            Busy: there is too much to do, for this caller or for all. The work was not begun, and never will be.
             TooLong: the time is up; the work goes on.
         """
         one = _Work(caller, about, monotonic(), took)
@@ -108,6 +108,11 @@ class Desk:
         waiter.add_done_callback(see_outcome)
         done, _ = await asyncio.wait([waiter], timeout=self.caps.timeout)
         if not done:
+            if one.future is not None and one.future.cancel():  # no thread has begun it
+                self._leave(one)
+                raise Busy(
+                    "The service has too much to do: the request was not begun.", "Try again in a while."
+                )
             raise TooLong
         if self.caps.slot:
             await asyncio.sleep(one.until - monotonic())

@@ -209,7 +209,7 @@ class Service:
             answered = (history := self.datasets[name].history).answered(look.key)
             if look.key and not (answered and history.paid(caller.name, look.key)):
                 _try_out(session, asked)
-            began.see(look, answered)
+            began.see(look, answered, session)
             new = bool(look.key) and self.asks.note(caller.name, name, look.key, asked, began)
             try:
                 release = _answered(session, asked, began)

@@ -19,6 +19,7 @@ from discreet.policy import Policy
 from discreet.release import gate
 from discreet.release.account import DataAccount
 from discreet.release.answer import Release
+from discreet.release.bill import charged_at
 from discreet.release.draw import Draw
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
@@ -369,7 +370,7 @@ class Queries:
             epsilon=plan.epsilon,
             delta=plan.delta,
             notes=INVENTED if self._invented and plan.releases else notes,
-            made=made or dt.datetime.now(dt.UTC).replace(microsecond=0),
+            made=made or charged_at(),
             replayed=replayed,
             cut_off=cut,
             deployment=self.deployment(plan),

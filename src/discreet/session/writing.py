@@ -17,6 +17,7 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.release.answer_archive import Packer, answer_of, made_of
 from discreet.release.answer_file import Target
+from discreet.release.bill import charged_at
 from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.session.budget import DATA_SET
@@ -156,7 +157,7 @@ def _written(target: Target, pieces: Iterable[Release], folder: Path) -> tuple[R
 def _draw(queries: Queries, plan: QueryPlan, kept: IO[bytes], draw: Draw, say: Say) -> None:
     """The noisy integers of all releases, into a file."""
     salt = queries.ledger.salt(DATA_SET)
-    packer = Packer(kept, dt.datetime.now(dt.UTC).replace(microsecond=0))
+    packer = Packer(kept, charged_at())
     total = sum(release.cells * len(release.parts) for release in plan.releases)
     done, last = 0, time.monotonic()
     try:

@@ -321,3 +321,23 @@ def kill_one(ledger: Ledger) -> None:
     connection = store._connection
     if connection is not None:
         os.kill(connection.info.backend_pid, signal.SIGKILL)
+
+
+def test_a_server_that_may_be_written_again_is_charged_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a failover; the process had to be started anew."""
+    with open_ledger(new_schema(), may_read=True) as ledger:
+        ledger.charge("q", Loss("1/4"), [VISITS])
+        with monkeypatch.context() as standby:
+            standby.setattr(store_module, "_may_write", lambda *_: False)
+            store = ledger._store
+            assert isinstance(store, PostgresStore)
+            with store._lock:
+                store.release()
+            assert ledger.head().number == 1
+            store._submit(lambda rows: None, False)
+            for _ in range(2):
+                with pytest.raises(LedgerError, match="can only be read") as refused:
+                    ledger.charge("r", Loss("1/4"), [VISITS])
+                assert refused.value.unwritten
+        ledger.charge("r", Loss("1/4"), [VISITS])
+        assert ledger.spent(VISITS.name) == Loss("1/2")

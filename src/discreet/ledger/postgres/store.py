@@ -128,6 +128,11 @@ class PostgresStore:
             UnknownOutcome: the connection was lost in the middle of the commit, and did not come back in time.
         """
         if self._reads_only:
+            # It may have been made the primary meanwhile, which a new connection is told.
+            with self._lock:
+                self.release()
+            self._submit(lambda rows: None, False)
+        if self._reads_only:
             where = f"{self.where} can only be read by this user or on this server"
             raise read_only(where, "Name the primary server, and a user that may write the ledger.")
         return self._submit(work, True, needs)

@@ -25,7 +25,7 @@ from discreet.server.bodies import (
     WorkloadLook,
 )
 from discreet.server.people import Caller
-from discreet.server.records.asks import Began
+from discreet.server.records.asks import Began, budget_beside
 from discreet.server.records.sent import SentAnswer
 from discreet.server.service import Service, shown
 from discreet.session.analyst import AnalystSession
@@ -72,7 +72,7 @@ def form_of(request: Request, named: str | None) -> str:
 def written(form: str, release: Release, session: AnalystSession) -> Response:
     """An answer in a form."""
     kind, write = FORMS[form]
-    return Response(write(release, session.budget), media_type=kind)
+    return Response(write(release, budget_beside(session)), media_type=kind)
 
 
 @router.get("/me", summary="Who the token is for")
@@ -172,9 +172,9 @@ async def told(service: Service, caller: Caller, name: str, asked: Mapping[str, 
         if len(release) > FEW or look is None or not look.key or session.versions() != look.versions:
             return written("json", release, session)
         kept.append((look.versions, AnswerText.of(release)))
-        # The charge of a new answer read the ledger a moment ago; who is shown an old one may have asked elsewhere.
-        budget = session.budget if release.replayed else session.budget_here
-        return Response(kept[0][1].text(release.replayed, budget), media_type=FORMS["json"][0])
+        return Response(
+            kept[0][1].text(release.replayed, budget_beside(session)), media_type=FORMS["json"][0]
+        )
 
     response = await service.ask(caller, name, asked, made, began)
     for versions, text in kept:
@@ -213,7 +213,8 @@ async def workload(
     return await service.ask(
         caller, name, asked,
         lambda answers, session: Response(
-            dump(wire.of_answers(answers, session.budget, chosen == "arrow"), None), media_type="application/json"
+            dump(wire.of_answers(answers, budget_beside(session), chosen == "arrow"), None),
+            media_type="application/json",
         ),
     )  # fmt: skip
 

@@ -16,6 +16,7 @@ from discreet.release import shown
 from discreet.release.answer import Release
 from discreet.server.bodies import Workload
 from discreet.server.pages.site import Visitor, page, service_of
+from discreet.server.records.asks import budget_beside
 from discreet.session.analyst import AnalystSession
 from discreet.session.workloads import Answers, WorkloadPreview
 
@@ -75,7 +76,7 @@ async def answered(request: Request, visitor: Visitor, name: str, given: dict[st
         notes = dict.fromkeys(note for release in answers.values() for note in release.notes[1:])
         return page(
             request, "answers.html", visitor, name=name, given=given, parts=parts, most=ROWS, answers=answers,
-            notes=list(notes), budget=session.budget,
+            notes=list(notes), budget=budget_beside(session),
         )  # fmt: skip
 
     try:

@@ -18,7 +18,7 @@ from discreet.server.desk import slot_of_answer
 from discreet.server.history import History
 from discreet.server.problems import not_there
 from discreet.server.records.state import Row, State
-from discreet.session.analyst import PlanSummary
+from discreet.session.analyst import AnalystBudget, AnalystSession, PlanSummary
 
 MOST = 10_000
 """Of so many answers it is known since when they are waited for."""
@@ -33,6 +33,7 @@ class Began:
         key: of the answer, which is not to be had before its slot; empty where it could be had before.
         price: once it was charged.
         charged: is told once it is charged.
+        budget: of the analyst right after the charge; None before, and where it could not be read.
     """
 
     def __init__(self, dataset: str, came: int) -> None:
@@ -42,9 +43,12 @@ class Began:
         self.look: PlanSummary | None = None
         self.price: Loss | None = None
         self.charged: Callable[[], None] | None = None
+        self.budget: AnalystBudget | None = None
+        self._session: AnalystSession | None = None
 
-    def see(self, look: PlanSummary, known: bool) -> None:
-        """Note the plan of the question, and whether its answer is known."""
+    def see(self, look: PlanSummary, known: bool, session: AnalystSession | None = None) -> None:
+        """Note the plan of the question, whether its answer is known, and the session that it is asked."""
+        self._session = session
         _ASKING.set(self)
         self.look = look
         self.key = "" if known else look.key
@@ -52,12 +56,26 @@ class Began:
     def __call__(self, words: str) -> None:
         """Note that it was charged."""
         first, self.price = self.price is None, self.look.loss if self.look else None
-        if first and self.charged is not None:
+        if not first:
+            return
+        if self.charged is not None:
             self.charged()
+        if self._session is not None:
+            with contextlib.suppress(LedgerError):
+                self.budget = self._session.budget_here
 
 
 _ASKING: ContextVar[Began | None] = ContextVar("asking", default=None)
 """The question of this thread."""
+
+
+def budget_beside(session: AnalystSession) -> AnalystBudget:
+    """The budget beside an answer: that right after its charge; now where nothing was charged.
+
+    One that was read when the work ended would count what else was charged until then, and so tell when that was.
+    """
+    own = _ASKING.get()
+    return session.budget if own is None or own.budget is None else own.budget
 
 
 class Asks:

@@ -18,6 +18,7 @@ from discreet import far
 from discreet.records import dataclass
 from discreet.release.answer import Release
 from discreet.release.answer_archive import Packer, answer_of, asked_of, block_of, made_of, table_of
+from discreet.release.bill import charged_at
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.lower.run import NoisyIntegers
@@ -77,7 +78,7 @@ def pack(
         asked: the question with its parameters, from which its plan follows.
     """
     out = io.BytesIO()
-    made = dt.datetime.now(dt.UTC).replace(microsecond=0) if release is None else release.made
+    made = charged_at() if release is None else release.made
     packer = Packer(out, made, asked)
     for index, one in enumerate(noisy):
         if one.plan.discovery is not None:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+MOST_COLUMNS = 256
+"""How many hidden columns a query may get; one that is joined with itself again and again doubles them each time."""
 _BENDING = (
     exp.Max, exp.Min, exp.ArgMax, exp.ArgMin, exp.Abs, exp.Greatest, exp.Least, exp.Rank, exp.DenseRank, exp.RowNumber,
     exp.Ntile, exp.PercentRank, exp.CumeDist, exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile,
@@ -172,6 +174,8 @@ class _Identity:
         shown = [[output_name(item).lower() for item in side.selects] for side in sides]
         own = [self.query(side, known) for side in sides]
         most = max(len(columns.ids) for columns in own)
+        if most >= MOST_COLUMNS:
+            raise NoIdentityError
         for number, (side, columns) in enumerate(zip(sides, own, strict=True)):
             for _ in range(most - len(columns.ids)):
                 self._append(side, exp.null())
@@ -218,6 +222,8 @@ class _Identity:
                 for source, columns in sources.items()
                 for name in columns.ids
             ]
+        if len(identity) > MOST_COLUMNS:  # of a query that is joined with itself again and again
+            raise NoIdentityError
         noise_free = frozenset(
             output_name(item).lower() for item in node.expressions
             if not item.is_star and self._is_constant(item.unalias(), sources)
