@@ -53,7 +53,7 @@ def of_outer(
 ) -> QueryRefused:
     """The refusal of a source that could not be read alone: it names LATERAL where columns beside it were missing.
 
-    Whatever can be read alone has all its columns, so that no statement with an answer comes here.
+    A source that can be read alone has all its columns, so that no statement with an answer comes here.
 
     Args:
         error: the refusal of the source by itself.
