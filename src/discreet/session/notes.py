@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Set
-from fractions import Fraction
 from typing import Any
 
 from discreet.engines.schema import Type
 from discreet.policy import Policy
 from discreet.sql.algebra.lineage import origins
-from discreet.sql.algebra.relation import Relation, Rows, Select, parts, scans
+from discreet.sql.algebra.relation import Relation, Rows, scans
 from discreet.sql.analyze.aggregates.implied_bounds import following
-from discreet.sql.expressions.expression import Call, Column, Expression, Literal
+from discreet.sql.analyze.aggregates.reached import Reached
+from discreet.sql.expressions.expression import Call, Column, Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import ranks, uses_of
@@ -22,9 +21,6 @@ from discreet.sql.plan.drafts.draft import for_all_literals
 from discreet.sql.plan.plan import QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
-_EQUALS = frozenset({"eq", "ne", "distinct", "in"})
-_TURNED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
-"""The comparison with its sides exchanged."""
 CHOSEN = "that the earlier answers may be why the question was asked: without reuse its noise is independent of them"
 """Of an answer that is made of earlier ones."""
 
@@ -145,7 +141,7 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
         made(part.rows.relation, key)
         for part in parts
         for key in part.keys
-        for made in (_of_clamped, _tells_bound)
+        for made in (_of_clamped, Reached().tells)
     ):
         yield "values outside their bounds, which are in the group of the bound"
     if any(_to_cap(part.rows.relation, key) for part in parts for key in part.keys):
@@ -159,52 +155,15 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
 def _counts_bounds(plan: QueryPlan) -> bool:
     """Whether a clamped value is told from others: by histograms, distinct values, WHERE and other conditions."""
     relations = (part.rows.relation for release in plan.releases for part in release.parts)
-    return any(map(_selects_bound, relations)) or any(
+    reached = Reached()
+    return any(map(reached.selects, relations)) or any(
         _of_clamped(release.parts[measure.part].rows.relation, argument)
         if getattr(measure, "distinct", False)
-        else _tells_bound(release.parts[measure.part].rows.relation, argument)
+        else reached.tells(release.parts[measure.part].rows.relation, argument)
         for release in plan.releases
         for measure in release.measures
         for argument in measure.arguments
     )
-
-
-def _selects_bound(relation: Relation) -> bool:
-    """Whether a WHERE below tells a clamped value from those beyond its bound."""
-    where = relation.where if isinstance(relation, Select) else None
-    if where is not None and _tells_bound(parts(relation)[0], where):
-        return True
-    return any(map(_selects_bound, parts(relation)))
-
-
-def _tells_bound(relation: Relation, of: Expression) -> bool:
-    """Whether a comparison holds for a bound of a column that the scan clamps, and not beyond it, or the other way."""
-    if not isinstance(of, Call):
-        return False
-    if of.name in _EQUALS or of.name in _TURNED:
-        left, *values = of.args
-        name = of.name
-        if isinstance(left, Literal):
-            left, values, name = values[0], [left], _TURNED.get(name, name)
-        literals = [value for value in values if isinstance(value, Literal)]
-        if literals and _of_clamped(relation, left):
-            return any(_at_bound(name, left, value.span.lo) for value in literals)
-    return any(_tells_bound(relation, arg) for arg in of.args)
-
-
-def _at_bound(name: str, left: Expression, value: Fraction | None) -> bool:
-    """Whether a bound and the values beyond it compare otherwise with a value.
-
-    So `x <= hi` and `x > hi` do, and `x < hi` does not: neither the bound nor the values beyond it are less.
-    """
-    lo, hi = left.span.lo, left.span.hi
-    if value is None or name in _EQUALS:
-        return value is not None and value in (lo, hi)
-    whole = left.args[0] if isinstance(left, Call) and left.name == "to_float" else left
-    if whole.type in (Type.INTEGER, Type.DATE):  # where x < 51 is x <= 50
-        last = math.floor(value) if name in ("le", "gt") else math.ceil(value) - 1
-        return last == hi or (lo is not None and last == lo - 1)
-    return value == (hi if name in ("le", "gt") else lo)
 
 
 def _of_clamped(relation: Relation, key: Expression) -> bool:

@@ -305,7 +305,6 @@ class Classifier:
                  for index, (holder, scope) in enumerate(zip(holders, scopes, strict=True))}  # fmt: skip
         if not any(isinstance(scope, PrivateScope) for scope in scopes):
             return left_in_place(node, [*scopes, *self.inside(node, env, {"from_", "with_"})], named)
-        laterals.see_outer([holder.this for holder in holders], scopes, self.catalog, self.refuse)
         where = node.args.get("where")
         conditions = conjunct_nodes(where.this if where is not None else None)
         from_clause = Sources(self, holders, scopes, conditions, env).from_clause()

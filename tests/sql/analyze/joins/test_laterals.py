@@ -44,6 +44,45 @@ def test_a_source_that_reads_private_rows_is_refused_with_another_way(source: st
     assert refused.value.fix == fix
 
 
+@pytest.mark.parametrize("source", [
+    "(SELECT size AS x FROM towns ORDER BY x LIMIT 5)",
+    "(SELECT x FROM (VALUES (1), (2)) AS v(x))",
+    "(SELECT x FROM range(1, 3) AS v(x))",
+    "(SELECT x FROM UNNEST([1, 2]) AS v(x))",
+    "(SELECT t.g AS x FROM range(1, 3) AS t(g))",
+    "(SELECT unnest([1, 2]) AS x ORDER BY x)",
+    "(SELECT x FROM towns AS v(city, state, x))",
+    "(SELECT size AS x, COUNT(*) AS n FROM towns GROUP BY x)",
+    "(SELECT size AS x, COUNT(*) AS n FROM towns GROUP BY ALL HAVING x > 1)",
+    "(SELECT size AS x, x + 1 AS b FROM towns)",
+    "(SELECT size + 1 AS x FROM towns WHERE x > 2)",
+])  # fmt: skip
+def test_a_source_with_a_column_of_its_own_of_the_same_name_is_answered(source: str) -> None:
+    sql = f"SELECT COUNT(*) AS n FROM t JOIN {source} AS q ON q.x = t.educ"
+    assert bench.plain(sql).column("n")[0].as_py() > 0
+    assert not difference(bench.answered(sql).values, bench.plain(sql), [])
+
+
+@pytest.mark.parametrize("source", [
+    "SELECT size AS x FROM towns QUALIFY row_number() OVER (PARTITION BY x ORDER BY city) = 1",
+    "SELECT size AS x, row_number() OVER (ORDER BY city) AS r FROM towns QUALIFY r > 1 AND x < 3",
+])  # fmt: skip
+def test_a_name_of_the_select_list_in_qualify_is_that_of_the_sub_query(source: str) -> None:
+    """DuckDB takes the column beside the sub-query there, and the name of the list where it stands in WITH."""
+    count = "SELECT COUNT(*) AS n FROM t JOIN {} AS q ON q.x = t.educ"
+    plain = bench.plain(f"WITH k AS ({source}) {count.format('k')}")
+    assert not difference(bench.answered(count.format(f"({source})")).values, plain, [])
+
+
+@pytest.mark.parametrize("column", ["t.x", "x"])
+def test_a_fault_of_the_sub_query_itself_is_named(column: str) -> None:
+    with pytest.raises(QueryRefused, match='"lots" not found'):
+        bench.answered("SELECT COUNT(*) AS n FROM t, (SELECT lots AS b FROM towns) AS q WHERE b > 1")
+    source = f"(SELECT size FROM towns AS b WHERE EXISTS (SELECT 1 FROM towns AS c WHERE c.size < {column}))"
+    with pytest.raises(QueryRefused, match="reads the private rows beside it"):
+        bench.answered(f"SELECT COUNT(*) AS n FROM t, {source} AS q")
+
+
 @pytest.mark.parametrize(("inner", "fix"), [
     ("SELECT COUNT(*) AS n FROM t WHERE t.city = towns.city", laterals.GROUPED),
     ("SELECT t.x AS n FROM t WHERE t.city = towns.city", laterals.FIRST),

@@ -5,13 +5,14 @@ Above the noise they are SQL like any other. Over private rows an equal statemen
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+import re
+from collections.abc import Collection, Mapping
 
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze.scope_tree import Env, PrivateScope, Refuse, Scope
+from discreet.sql.analyze.scope_tree import Env, PrivateScope, Refuse
 from discreet.sql.syntax.nodes import has_aggregate
 
 GROUPED = (
@@ -28,6 +29,8 @@ JOINED = (
     "with GROUP BY one number of each of its groups."
 )
 LISTED = "Write UNNEST of a list of the row, or join a public table of numbers on a condition."
+_MISSING = re.compile(r'Binder Error: Referenced column "?(.+?)"? (?:was )?not found')
+"""How DuckDB names the first column that no table has."""
 
 
 def see_inner(node: exp.Expr, env: Env, catalog: Catalog, refuse: Refuse) -> None:
@@ -45,41 +48,28 @@ def over_private(node: exp.Expr, refuse: Refuse) -> QueryRefused:
     return refuse(node, "LATERAL over private rows is not supported.", GROUPED if sums else FIRST)
 
 
-def see_outer(sources: Sequence[exp.Expr], scopes: Sequence[Scope], catalog: Catalog, refuse: Refuse) -> None:
-    """Refuse a source that reads the columns of private rows beside it.
+def of_outer(
+    error: QueryRefused, source: exp.Expr, beside: Mapping[str, Collection[str]], refuse: Refuse
+) -> QueryRefused:
+    """The refusal of a source that could not be read alone: it names LATERAL where columns beside it were missing.
+
+    A source that can be read alone has all its columns, so that no statement with an answer comes here.
 
     Args:
-        sources: of FROM; a list of the row is none of them.
-        scopes: of these.
-        catalog: the tables.
+        error: the refusal of the source by itself.
+        source: of FROM.
+        beside: the sources of private rows by name, each with its columns, all in lower case.
         refuse: makes refusals.
     """
-    private = [(source.alias_or_name.lower(), scope.rows.columns)
-               for source, scope in zip(sources, scopes, strict=True) if isinstance(scope, PrivateScope)]  # fmt: skip
-    names = {name for name, _ in private}
-    columns = {column for _, known in private for column in known}
-    for source, scope in zip(sources, scopes, strict=True):
-        if isinstance(scope, PrivateScope) or isinstance(source, exp.Unnest):
-            continue
-        if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
-            continue
-        if _reads(source, names, columns, catalog):
-            raise refuse(source, "This part of FROM reads the private rows beside it, as LATERAL does, which is not "
-                         "supported.", _fix(source))  # fmt: skip
-
-
-def _reads(source: exp.Expr, names: Set[str], columns: Set[str], catalog: Catalog) -> bool:
-    """Whether a source has a column of the rows beside it: one with their name, or one that no table within has."""
-    tables = [table for table in source.find_all(exp.Table) if isinstance(table.this, exp.Identifier)]
-    own = {table.alias_or_name.lower() for table in tables}
-    known = [catalog.public.get(table.name.lower()) for table in tables]
-    if any(column.table.lower() in names - own for column in source.find_all(exp.Column) if column.table):
-        return True
-    if any(table is None for table in known) or len(list(source.find_all(exp.Select))) > 1:
-        return False
-    theirs = {str(name).lower() for table in known if table is not None for name in table.column_names}
-    return any(not column.table and column.name.lower() in columns - theirs
-               for column in source.find_all(exp.Column))  # fmt: skip
+    inner = list(source.find_all(exp.Table, exp.TableAlias))
+    own = {one.alias_or_name.lower() if isinstance(one, exp.Table) else one.name.lower() for one in inner}
+    named = {column.table.lower() for column in source.find_all(exp.Column)} & set(beside) - own
+    missing = _MISSING.search(error.cause)
+    theirs = {column for columns in beside.values() for column in columns}
+    if not named and (missing is None or missing[1].lower() not in theirs):
+        return error
+    return refuse(source, "This part of FROM reads the private rows beside it, as LATERAL does, which is not "
+                  "supported.", _fix(source))  # fmt: skip
 
 
 def _fix(source: exp.Expr) -> str:

@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.analyze.from_clause import FromClause, prefixed, single
+from discreet.sql.analyze.joins.laterals import of_outer
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scope, Scopes, left_in_place
 from discreet.sql.syntax.join_groups import TIED, in_parentheses
 
@@ -226,12 +227,18 @@ class Sources:
         if of_rows(node):
             number = next(self.around.public_numbers)
             return join_items(from_clause, name, node, number, clause, self.around.refuse)
-        released = self.around.given(scope, self.env, exp.to_table(name))
+        try:
+            released = self.around.given(scope, self.env, exp.to_table(name))
+            data = self.around.evaluate(scope, self.env) if released is None else None
+        except QueryRefused as error:
+            private = {one: known.rows.columns for one, known in zip(self.names, self.scopes, strict=True)
+                       if isinstance(known, PrivateScope)}  # fmt: skip
+            raise of_outer(error, node, private, self.around.refuse) from None
         if released is not None:
             from discreet.sql.analyze.joins.released import join_released
 
             return join_released(from_clause, name, released, clause, self.conditions)
-        data = self.around.evaluate(scope, self.env)
+        assert data is not None
         number = next(self.around.public_numbers)
         if clause.asof:
             from discreet.sql.analyze.joins.asof import join_asof
