@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -181,6 +182,28 @@ def test_before_a_charge_all_statements_share_little_time(monkeypatch: pytest.Mo
             box.run("SELECT 1 AS n")
     with Sandbox(NOISY) as box:
         assert box.run("SELECT 1 AS n").num_rows == 1
+
+
+def test_one_inside_another_shares_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each statement takes a second by the clock of this test, and three of them are too many."""
+    monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 2.0)
+    monkeypatch.setattr(sandbox, "monotonic", count().__next__)
+
+    def run() -> dict[str, object]:
+        with sandbox.uncharged(), Sandbox(NOISY) as box:
+            return dict(box.run("SELECT 1 AS n").to_pydict())
+
+    for shared in (sandbox.uncharged, sandbox.one_question):
+        with shared():
+            with shared():
+                assert run() == run() == {"n": [1]}
+            with pytest.raises(QueryRefused, match="before its charge"):
+                run()
+    for _ in range(3):
+        assert run(), "apart, each has a time of its own"
+    with sandbox.one_question(), Sandbox(NOISY) as box:
+        for _ in range(3):
+            assert box.run("SELECT 1 AS n").num_rows == 1, "and what is charged for is not bounded"
 
 
 def test_before_a_charge_there_are_few_rows_and_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -100,20 +100,37 @@ class _Allowance:
 
 
 _allowances: ContextVar[_Allowance | None] = ContextVar("_allowances", default=None)
+_questions: ContextVar[_Allowance | None] = ContextVar("_questions", default=None)
+
+
+@contextmanager
+def one_question() -> Iterator[None]:
+    """Let all that is `uncharged` within share one time: the readings of a question, of several as one, the rehearsals.
+
+    One inside another shares the time of the outer one. Nothing else within is bounded.
+    """
+    with _set_once(_questions, _Allowance()):
+        yield
 
 
 @contextmanager
 def uncharged() -> Iterator[None]:
     """Let the sandboxes within share the little time and memory that a question may take before its charge.
 
-    One inside another shares the time of the outer one.
+    One inside another shares the time of the outer one, and one inside `one_question` that of the question.
     """
-    token = None if _allowances.get() is not None else _allowances.set(_Allowance())
+    with _set_once(_allowances, _questions.get() or _Allowance()):
+        yield
+
+
+@contextmanager
+def _set_once(variable: ContextVar[_Allowance | None], value: _Allowance) -> Iterator[None]:
+    token = None if variable.get() is not None else variable.set(value)
     try:
         yield
     finally:
         if token is not None:
-            _allowances.reset(token)
+            variable.reset(token)
 
 
 class Sandbox:
