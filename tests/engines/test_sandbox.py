@@ -206,6 +206,30 @@ def test_one_inside_another_shares_its_time(monkeypatch: pytest.MonkeyPatch) -> 
             assert box.run("SELECT 1 AS n").num_rows == 1, "and what is charged for is not bounded"
 
 
+def test_a_statement_that_is_begun_in_the_last_moment_may_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, given = [0.0], list[float]()
+    monkeypatch.setattr(sandbox, "monotonic", lambda: now[0])
+
+    def takes(seconds: float) -> None:
+        def evaluated(box: Sandbox, sql: str, timeout: float) -> pa.Table:
+            given.append(timeout)
+            now[0] += seconds
+            return NOISY["noisy"]
+
+        monkeypatch.setattr(Sandbox, "_evaluated_here", evaluated)
+        with Sandbox(NOISY) as box:
+            box.run("SELECT 1 AS n")
+
+    with sandbox.uncharged():
+        takes(9.5)
+        takes(0.25)
+        takes(0.9)
+        assert given == [sandbox.UNCHARGED_SECONDS, sandbox.SHORTEST, sandbox.SHORTEST]
+        with pytest.raises(QueryRefused, match="more than 10 seconds"):
+            takes(0.01)
+    assert len(given) == 3, "and once the time is over, none is begun"
+
+
 def test_before_a_charge_there_are_few_rows_and_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "UNCHARGED_ROWS", 300_000)
     monkeypatch.setattr(sandbox, "UNCHARGED_MEMORY", "100MB")

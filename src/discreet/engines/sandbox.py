@@ -46,7 +46,8 @@ UNCHARGED_SECONDS = 10.0
 UNCHARGED_ROWS = 10_000_000
 """Rows of a result before the charge."""
 SHORTEST = 1.0
-"""Seconds that a statement has at least: a small one never meets the end of the time that a large one took."""
+"""Seconds that a statement has at least while any time is left, so that a small one ends that is begun in the last
+moment. Once the time is over, none is begun, however small."""
 
 
 @dataclass(frozen=True)
