@@ -31,7 +31,7 @@ ROOMS = {
     "planning": "",
     "plots": "catalogue examples height_curve laplace means page precision release_rows render theme",
     "policy": "check declarations problems values",
-    "release": "account answer_file bill plan",
+    "release": "account answer_file plan",
     "session": "base budget opening previewing queries vouching",
     "sql/analyze": "from_clause private_select release_scope row_scope scope_tree",
     "sql/analyze/aggregates": "aggregate quantile_syntax unmatched_rows",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from itertools import count
 from pathlib import Path
 
 import duckdb
@@ -181,6 +182,52 @@ def test_before_a_charge_all_statements_share_little_time(monkeypatch: pytest.Mo
             box.run("SELECT 1 AS n")
     with Sandbox(NOISY) as box:
         assert box.run("SELECT 1 AS n").num_rows == 1
+
+
+def test_one_inside_another_shares_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each statement takes a second by the clock of this test, and three of them are too many."""
+    monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 2.0)
+    monkeypatch.setattr(sandbox, "monotonic", count().__next__)
+
+    def run() -> dict[str, object]:
+        with sandbox.uncharged(), Sandbox(NOISY) as box:
+            return dict(box.run("SELECT 1 AS n").to_pydict())
+
+    for shared in (sandbox.uncharged, sandbox.one_question):
+        with shared():
+            with shared():
+                assert run() == run() == {"n": [1]}
+            with pytest.raises(QueryRefused, match="before its charge"):
+                run()
+    for _ in range(3):
+        assert run(), "apart, each has a time of its own"
+    with sandbox.one_question(), Sandbox(NOISY) as box:
+        for _ in range(3):
+            assert box.run("SELECT 1 AS n").num_rows == 1, "and what is charged for is not bounded"
+
+
+def test_a_statement_that_is_begun_in_the_last_moment_may_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    now, given = [0.0], list[float]()
+    monkeypatch.setattr(sandbox, "monotonic", lambda: now[0])
+
+    def takes(seconds: float) -> None:
+        def evaluated(box: Sandbox, sql: str, timeout: float) -> pa.Table:
+            given.append(timeout)
+            now[0] += seconds
+            return NOISY["noisy"]
+
+        monkeypatch.setattr(Sandbox, "_evaluated_here", evaluated)
+        with Sandbox(NOISY) as box:
+            box.run("SELECT 1 AS n")
+
+    with sandbox.uncharged():
+        takes(9.5)
+        takes(0.25)
+        takes(0.9)
+        assert given == [sandbox.UNCHARGED_SECONDS, sandbox.SHORTEST, sandbox.SHORTEST]
+        with pytest.raises(QueryRefused, match="more than 10 seconds"):
+            takes(0.01)
+    assert len(given) == 3, "and once the time is over, none is begun"
 
 
 def test_before_a_charge_there_are_few_rows_and_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:

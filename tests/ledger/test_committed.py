@@ -201,6 +201,35 @@ def test_a_look_at_what_is_known_here_shows_all_that_was_charged_here(
         assert ours.standings([VISITS])[0][1] == Loss(Fraction(3 * at + 3, 10))
 
 
+def see_no_late_look(ours: Ledger, theirs: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process charged behind entries that it does not know: what it knows does not reach to its own charge."""
+    answered(ours, "ours", VISITS)
+    follow = Committed.follow
+    with monkeypatch.context() as patch:
+        patch.setattr(Committed, "follow", lambda self, book, last: follow(self, book, last[-1:]))
+        for at in range(3):
+            answered(theirs, f"theirs {at}", VISITS)
+        answered(ours, "ours again", VISITS)
+    assert ours.standings([VISITS], here=True)[0][1] == Loss(Fraction(5, 10))
+
+
+def test_a_look_here_that_does_not_reach_to_the_last_charge_made_here_is_not_taken(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    see_no_late_look(*pair, monkeypatch)
+
+
+def test_a_look_here_that_may_end_before_that_charge_is_found(
+    pair: tuple[Ledger, Ledger], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: nobody notes how far this process wrote."""
+    monkeypatch.setattr(
+        Committed, "_reached", property(lambda self: 0, lambda self, number: None), raising=False
+    )
+    with pytest.raises(AssertionError):
+        see_no_late_look(*pair, monkeypatch)
+
+
 def _no_transaction(*_: object) -> object:
     raise AssertionError
 

@@ -12,7 +12,9 @@ from tests.depth import DEEP
 from tests.warm import programs
 
 from discreet.ledger import Account, Ledger, Loss, open_ledger, settled_questions
+from discreet.ledger.chain.entry import Entry
 from discreet.ledger.faults import SettledElsewhere
+from discreet.ledger.rows import key_of
 from discreet.ledger.settled_questions import SettledQuestions
 from discreet.ledger.sqlite import store
 from discreet.ledger.sqlite.store import SqliteStore
@@ -166,6 +168,27 @@ def test_a_charge_that_looks_no_further_than_its_process_is_found(
         answered(ours, "first")
         answered(theirs, "second")
         assert charged_once(ours, "second")
+
+
+def test_a_transaction_that_read_no_further_than_a_gap_knows_nothing(tmp_path: Path) -> None:
+    """Of the entries after those that are known, the first are not there: one of them may settle the question."""
+    with open_ledger(tmp_path / "l.db") as ledger:
+        for at in range(4):
+            answered(ledger, f"{at}")
+        entries = ledger.since(0)
+    known = SettledQuestions(lambda: 8, key_of)
+    known.load(2, [key_of("0")])
+
+    def within(question: str, last: list[Entry], number: int = 8) -> bool | None:
+        return known.has_within(question, number, last)
+
+    for question, settled in (("0", True), ("1", True), ("3", True), ("new", False)):
+        assert within(question, entries[2:]) is settled
+        assert within(question, entries) is settled
+    for last in (entries[3:], entries[4:], entries[2:7], []):
+        assert within("1", last) is within("new", last) is None
+        assert within("0", last), "one that is known to be settled stays so"
+    assert within("new", [], 2) is False
 
 
 def test_questions_of_one_batch_are_charged_once(tmp_path: Path) -> None:

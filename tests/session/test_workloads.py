@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from itertools import count
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from tests.sql.plan.workloads.test_together import protect
 
 import discreet as dp
+from discreet.engines import sandbox
 from discreet.errors import BudgetExceeded, InvalidParameter, QueryRefused
+from discreet.session.analyst import AnalystSession
 
 QUESTIONS = {
     "all": "SELECT COUNT(*) AS n FROM data",
@@ -133,3 +137,62 @@ def test_a_preview_is_free_and_tells_the_errors_of_the_answers() -> None:
             )
         with pytest.raises(InvalidParameter, match="from 1 to 64"):
             session.preview_workload({}, epsilon=1)
+
+
+@pytest.fixture
+def few_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three seconds before a charge, of which each statement takes one."""
+    monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 3.0)
+    monkeypatch.setattr(sandbox, "monotonic", count().__next__)
+
+
+def reads_public(number: int) -> str:
+    return f"SELECT COUNT(*) AS n FROM data WHERE age < (SELECT MAX(i) FROM range({number}) AS r(i))"
+
+
+@pytest.mark.parametrize("way", ["workload", "preview_workload", "look_at_workload", "try_out_workload"])
+@pytest.mark.usefixtures("few_seconds")
+def test_the_public_parts_of_all_share_one_time_before_the_charge(way: str) -> None:
+    few, many = ({str(n): reads_public(n) for n in numbers} for numbers in ([2], range(3, 8)))
+    with protect() as session:
+        asked = getattr(AnalystSession(session, "eve", 9), way)
+        asked(few, epsilon=1)
+        spent = session.budget.spent
+        with pytest.raises(QueryRefused, match=r"before its charge, take more than 3 seconds"):
+            asked(many, epsilon=1)
+        assert session.budget.spent == spent
+
+
+@pytest.mark.parametrize("price", [{"epsilon": 1}, {"within": {"n": 1000}}])
+@pytest.mark.parametrize("way", ["sql", "preview"])
+@pytest.mark.usefixtures("few_seconds")
+def test_a_reading_and_its_rehearsal_share_one_time(way: str, price: dict[str, Any]) -> None:
+    parts = " UNION ALL ".join(map(reads_public, range(3)))
+    above = f"SELECT SUM(n) + 1 AS n FROM ({parts}) AS d"
+    with protect() as session:
+        asked = AnalystSession(session, "eve", 9)
+        asked.look(above, epsilon=1)  # reads it, and rehearses nothing
+    with protect() as session:
+        with pytest.raises(QueryRefused, match=r"before its charge, take more than 3 seconds"):
+            getattr(session, way)(above, **price)
+        assert session.budget.spent == 0
+        getattr(session, way)(above, **price)  # it was read, and is rehearsed in a time of its own
+
+
+def test_a_workload_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A service looks at it and tries it out before it is asked: its public parts are computed once."""
+    run, seen = sandbox.Sandbox.run, list[str]()
+
+    def noted(box: sandbox.Sandbox, sql: str, timeout: float = 60.0) -> pa.Table:
+        seen.append(sql)
+        return run(box, sql, timeout)
+
+    monkeypatch.setattr(sandbox.Sandbox, "run", noted)
+    asked = {"a": reads_public(8), "b": reads_public(9), "c": reads_public(9)}
+    with protect() as session:
+        first = session.preview_workload(asked, epsilon=1)
+        assert [text for text in seen if "MAX" in text]
+        seen.clear()
+        assert session.preview_workload(asked, epsilon=1).epsilon == first.epsilon
+        session.workload(asked, epsilon=2)
+        assert not [text for text in seen if "MAX" in text]

@@ -12,8 +12,8 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from functools import cache
 from time import monotonic
@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Protocol
 from discreet.engines.duckdb.connection import connect, seal
 from discreet.engines.duckdb.hexagons import provide
 from discreet.errors import PostProcessingError, QueryRefused
+from discreet.records import dataclass
 
 if TYPE_CHECKING:
     import duckdb
@@ -41,18 +42,39 @@ UNCHARGED_MEMORY = "1GB"
 """All that is evaluated before a charge may take; a table of three million texts is sorted in it. In a process of its
 own a statement has the memory of that process, which is less."""
 UNCHARGED_SECONDS = 10.0
-"""Seconds that all sandboxes together may take of one question before its charge."""
+"""Seconds that all sandboxes together may take of one question before its charge; waiting for a process is none."""
 UNCHARGED_ROWS = 10_000_000
 """Rows of a result before the charge."""
 SHORTEST = 1.0
-"""Seconds that a statement has at least: a small one never meets the end of the time that a large one took."""
+"""Seconds that a statement has at least while any time is left, so that a small one ends that is begun in the last
+moment. Once the time is over, none is begun, however small."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """How much one query may take.
+
+    Attributes:
+        seconds: of its evaluation.
+        waiting: seconds before that, until there is a process for it.
+        rows: of its result; None for any number.
+    """
+
+    seconds: float
+    waiting: float
+    rows: int | None = None
 
 
 class Evaluator(Protocol):
     """Runs one query over some tables in another process; see `Sandbox.run`."""
 
-    def run(self, tables: Mapping[str, pa.Table], sql: str, timeout: float) -> pa.Table:
-        """Run one query and return its result."""
+    def run(
+        self, tables: Mapping[str, pa.Table], sql: str, bounds: Bounds, evaluating: Evaluating
+    ) -> pa.Table:
+        """Run one query and return its result; `evaluating` is entered while it is evaluated, and for nothing else."""
+
+
+Evaluating = Callable[[], AbstractContextManager[None]]
 
 
 _evaluators: list[Evaluator] = []
@@ -90,6 +112,15 @@ class _Allowance:
             raise QueryRefused(error.cause, error.fix)
         return max(UNCHARGED_SECONDS - self.spent, SHORTEST)
 
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count the time within."""
+        began = monotonic()
+        try:
+            yield
+        finally:
+            self.spent += monotonic() - began
+
     def over(self) -> PostProcessingError:
         """The error for a question whose time is over."""
         return PostProcessingError(
@@ -100,24 +131,45 @@ class _Allowance:
 
 
 _allowances: ContextVar[_Allowance | None] = ContextVar("_allowances", default=None)
+_questions: ContextVar[_Allowance | None] = ContextVar("_questions", default=None)
+
+
+@contextmanager
+def one_question() -> Iterator[None]:
+    """Let all that is `uncharged` within share one time: the readings of a question, of several as one, the rehearsals.
+
+    One inside another shares the time of the outer one. Nothing else within is bounded.
+    """
+    with _set_once(_questions, _Allowance()):
+        yield
 
 
 @contextmanager
 def uncharged() -> Iterator[None]:
     """Let the sandboxes within share the little time and memory that a question may take before its charge.
 
-    One inside another shares the time of the outer one.
+    One inside another shares the time of the outer one, and one inside `one_question` that of the question.
     """
-    token = None if _allowances.get() is not None else _allowances.set(_Allowance())
+    with _set_once(_allowances, _questions.get() or _Allowance()):
+        yield
+
+
+@contextmanager
+def _set_once(variable: ContextVar[_Allowance | None], value: _Allowance) -> Iterator[None]:
+    token = None if variable.get() is not None else variable.set(value)
     try:
         yield
     finally:
         if token is not None:
-            _allowances.reset(token)
+            variable.reset(token)
 
 
 class Sandbox:
     """Runs SQL over the tables that it was given, and over nothing else.
+
+    Args:
+        tables: by name.
+        rows: that a result may have; None for any number. Before a charge there is a bound of its own.
 
     Example:
         >>> import pyarrow as pa
@@ -126,9 +178,10 @@ class Sandbox:
         {'n': [4, 5]}
     """
 
-    def __init__(self, tables: Mapping[str, pa.Table]) -> None:
+    def __init__(self, tables: Mapping[str, pa.Table], rows: int | None = None) -> None:
         self._tables = tables
         self._allowance = _allowances.get()
+        self._rows = rows if self._allowance is None else UNCHARGED_ROWS
         self._elsewhere = _evaluators[-1] if for_strangers() else None
         if self._elsewhere is None:
             # A cursor has a temporary schema of its own, so sandboxes do not see each other's tables.
@@ -141,7 +194,7 @@ class Sandbox:
 
         Args:
             sql: one SELECT in DuckDB's dialect.
-            timeout: seconds after which it is interrupted.
+            timeout: seconds after which it is interrupted. It may wait as long for a process that evaluates it.
 
         Raises:
             PostProcessingError: the query is no single SELECT, failed, or took too much time or memory. The
@@ -149,20 +202,24 @@ class Sandbox:
             QueryRefused: nothing is left of the time before the charge.
         """
         if self._allowance is None:
-            return self._evaluated(sql, timeout)
-        left, began = self._allowance.left(), monotonic()
+            return self._evaluated(sql, Bounds(timeout, timeout, self._rows), nullcontext)
+        left = self._allowance.left()
         try:
-            return self._evaluated(sql, min(timeout, left))
+            return self._evaluated(
+                sql, Bounds(min(timeout, left), timeout, self._rows), self._allowance.counted
+            )
         except PostProcessingError as error:
             if error.cause != too_late(left).cause:
                 raise
             raise self._allowance.over() from None
-        finally:
-            self._allowance.spent += monotonic() - began
 
-    def _evaluated(self, sql: str, timeout: float) -> pa.Table:
+    def _evaluated(self, sql: str, bounds: Bounds, evaluating: Evaluating) -> pa.Table:
         if self._elsewhere is not None:
-            return self._elsewhere.run(self._tables, sql, timeout)
+            return self._elsewhere.run(self._tables, sql, bounds, evaluating)
+        with evaluating():
+            return self._evaluated_here(sql, bounds.seconds)
+
+    def _evaluated_here(self, sql: str, timeout: float) -> pa.Table:
         late = threading.Event()
 
         def stop() -> None:
@@ -173,7 +230,7 @@ class Sandbox:
         timer.daemon = True
         timer.start()
         try:
-            result, said = _run(self._connection, sql, None if self._allowance is None else UNCHARGED_ROWS)
+            result, said = _run(self._connection, sql, self._rows)
         finally:
             timer.cancel()
         if result is not None:

@@ -229,7 +229,7 @@ class AnalystSession(Session):
         """
         if looked_at(query) is None:
             question = Question.read(query, ONE if epsilon is None else epsilon, **options)
-            see_ends(self._queries.planned(question), self._queries.catalog.public, question.level)
+            see_ends([self._queries.planned(question)], self._queries.catalog.public, question.level)
 
     @asked
     def try_out_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> None:
@@ -237,8 +237,7 @@ class AnalystSession(Session):
         from discreet.session.workloads import asked_together
 
         _, question, _, each = asked_together(self._queries, queries, epsilon, **options)
-        for plan in each:
-            see_ends(plan, self._queries.catalog.public, question.level)
+        see_ends(each, self._queries.catalog.public, question.level)
 
     @asked
     def look_at_workload(self, /, queries: Mapping[str, str], epsilon: Number, **options: Any) -> PlanSummary:

@@ -1,4 +1,4 @@
-"""Rules of every question to a session: it is asked where the session was opened, and its error says its cost."""
+"""Rules of every question to a session: its process, the words of its error, and the time before its charge."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Concatenate, ParamSpec, Protocol, TypeVar, cast
 
+from discreet.engines.sandbox import one_question
 from discreet.errors import SessionError
 from discreet.release.bill import Bill, billed
 
@@ -24,13 +25,16 @@ S = TypeVar("S", bound=Opened)
 
 
 def asked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:
-    """Make a method of a session a question: refused in another process, and its error names the charge."""
+    """Make a method of a session a question.
+
+    It is refused in another process, its error names the charge, and all that is computed before that shares one time.
+    """
 
     @wraps(method)
     def asking(self: S, *args: P.args, **kwargs: P.kwargs) -> R:
         with Bill() as own:
             see_process(self._process)
-            with billed(own):
+            with billed(own), one_question():
                 return method(self, *args, **kwargs)
 
     return cast("Callable[Concatenate[S, P], R]", asking)

@@ -150,7 +150,7 @@ class Queries:
         def make() -> tuple[QueryPlan, list[QueryPlan]]:
             see_same_for_all(self.catalog)
             return plan_together(queries, self.catalog, question.epsilon, question.limits, question.delta,
-                                 question.intervals, self._gaussian)  # fmt: skip
+                                 question.intervals, self._gaussian, self._readings)  # fmt: skip
 
         return self._see_drawn(question.epsilon, make, lambda plans: plans[0])
 

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 
 import pyarrow as pa
@@ -13,10 +14,11 @@ import pytest
 from tests.depth import DEEP
 from tests.engines.isolated.memory import peak_of
 
+from discreet.engines import sandbox
 from discreet.engines.isolated import workers as module
 from discreet.engines.isolated.workers import Workers, isolated
-from discreet.engines.sandbox import Sandbox, for_strangers, uncharged
-from discreet.errors import PostProcessingError, Unavailable
+from discreet.engines.sandbox import Bounds, Sandbox, for_strangers, uncharged
+from discreet.errors import PostProcessingError, QueryRefused, Unavailable
 
 NOISY = {"noisy": pa.table({"n": [3, 4], "c": ["a", None], "x": [0.5, float("nan")]})}
 HUGE = "SELECT list_sum(range(60000000)) AS x"
@@ -119,7 +121,7 @@ def test_a_worker_has_no_file_no_socket_and_no_secret(pool: Workers, monkeypatch
     monkeypatch.setenv("PGPASSWORD", "a secret")
     fresh = module._Worker(384)
     try:
-        fresh.ask(NOISY, "SELECT 1 AS n", 20, 384)
+        fresh.ask(NOISY, "SELECT 1 AS n", Bounds(20, 20), 384)
         place = Path(f"/proc/{fresh._process.pid}")
         limits = place.joinpath("limits").read_text()
         assert b"a secret" not in place.joinpath("environ").read_bytes()
@@ -189,3 +191,64 @@ def test_long_texts_are_bounded_before_a_charge(pool: Workers, sql: str) -> None
     with uncharged(), pytest.raises(PostProcessingError):
         run(sql)
     assert run("SELECT n FROM noisy").num_rows == 2
+
+
+def test_only_the_evaluation_takes_of_the_time_before_a_charge(
+    pool: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Others keep all processes busy for a minute, and each new one takes a minute to begin."""
+    now, waits, begin, taken = [0.0], list[float](), module._Worker._begin, pool._turns
+
+    class Busy:
+        put = taken.put
+
+        def get(self, timeout: float) -> None:
+            waits.append(timeout)
+            now[0] += 60
+            taken.get(timeout=timeout)
+
+    def slowly(worker: module._Worker) -> None:
+        begin(worker)
+        now[0] += 60
+
+    monkeypatch.setattr(pool, "_turns", Busy())
+    monkeypatch.setattr(module._Worker, "_begin", slowly)
+    monkeypatch.setattr(sandbox, "monotonic", lambda: now[0])
+    monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 8.0)
+    with uncharged():
+        for _ in range(3):
+            assert run("SELECT n FROM noisy").num_rows == 2
+    assert waits == [20.0] * 3, "and each waits as long as any other statement"
+
+
+def test_each_evaluation_takes_of_it(pool: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sandbox, "monotonic", count(step=4).__next__)
+    with uncharged():
+        for _ in range(3):
+            assert run("SELECT n FROM noisy").num_rows == 2
+        with pytest.raises(QueryRefused, match="before its charge"):
+            run("SELECT n FROM noisy")
+
+
+def test_a_process_that_does_not_begin_is_an_error_of_its_own(
+    pool: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as slow:
+        for one in list(pool._free):
+            one._process.kill()
+            one._process.wait()
+        slow.setattr(module, "BEGINNING", 0.0)
+        with pytest.raises(Unavailable, match="no process"):
+            run("SELECT n FROM noisy")
+    assert run("SELECT n FROM noisy").num_rows == 2
+
+
+def test_so_many_rows_before_a_charge_are_bounded_there(
+    pool: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Truth values take an eighth of a byte, so that the bytes of a result alone would let very many of them out."""
+    many = "SELECT i > 3 AS b FROM range(300000) r(i)"
+    monkeypatch.setattr(sandbox, "UNCHARGED_ROWS", 200_000)
+    with uncharged(), pytest.raises(PostProcessingError, match="more than 200,000 rows"):
+        run(many)
+    assert run(many).num_rows == 300_000

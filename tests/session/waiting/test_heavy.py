@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import count
 
 import pyarrow as pa
 import pytest
@@ -76,6 +77,22 @@ def test_a_product_that_does_not_end_is_refused_before_the_charge(
     monkeypatch.setattr(heavy, "PATIENCE", 10.0)
     ana.try_out_workload({"plain": "SELECT COUNT(*) AS n FROM people", "cross": cross}, epsilon=1)
     assert session.budget.spent == ana.budget.spent == 0
+
+
+def test_those_that_are_asked_as_one_share_the_time_of_a_trial(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes four seconds by the clock of this test; four of them are too many."""
+    monkeypatch.setattr(heavy, "MANY", 1000)
+    monkeypatch.setattr(heavy, "monotonic", count(step=4).__next__)
+    ana = AnalystSession(session, "ana", 1)
+    crosses = {str(at): f"{GROUPS} SELECT SUM(a.n * b.n) + {at} AS s FROM g a, g b" for at in range(4)}
+    for cross in crosses.values():
+        ana.try_out(cross, epsilon=1)
+    with pytest.raises(QueryRefused, match="did not end"):
+        ana.try_out_workload(crosses, epsilon=1)
+    del crosses["3"]
+    ana.try_out_workload(crosses, epsilon=1)
 
 
 def see_sizes_counted(session: Session) -> None:

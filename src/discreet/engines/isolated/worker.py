@@ -49,13 +49,14 @@ def main(descriptor: int, memory: int, parent: int) -> None:
     with Connection(descriptor) as line:
         _warm()
         _limit(resource.RLIMIT_NOFILE, 0)
+        messages.send(line, {}, {})  # it has begun
         last = False
         while not last:
             try:
                 head, tables = messages.receive(line)
             except EOFError:
                 return
-            reply, result = _evaluated(tables, head["sql"], head["timeout"])
+            reply, result = _evaluated(tables, head["sql"], head["timeout"], head["rows"])
             failed = any(word in reply.get("cause", "") for word in BROKEN)
             last = failed or _resident(taken) > memory * MIB // 2
             messages.send(line, {**reply, "last": last}, result)
@@ -67,13 +68,13 @@ BROKEN = ("Out of Memory", "FATAL Error", "INTERNAL Error")
 
 
 def _evaluated(
-    tables: dict[str, pa.Table], sql: str, timeout: float
+    tables: dict[str, pa.Table], sql: str, timeout: float, rows: int | None = None
 ) -> tuple[dict[str, Any], dict[str, pa.Table]]:
     from discreet.engines.sandbox import Sandbox
     from discreet.errors import PostProcessingError
 
     try:
-        with Sandbox(tables) as box:
+        with Sandbox(tables, rows) as box:
             return {}, {"result": box.run(sql, timeout)}
     except PostProcessingError as error:
         return {"cause": error.cause, "fix": error.fix}, {}

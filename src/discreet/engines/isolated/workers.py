@@ -8,11 +8,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from discreet.engines import sandbox
 from discreet.engines.isolated import messages, worker
+from discreet.engines.sandbox import Bounds, Evaluating
 from discreet.errors import PostProcessingError, Unavailable
 
 if TYPE_CHECKING:
@@ -28,6 +30,8 @@ SECONDS = 30.0
 """Of one statement."""
 GRACE = 1.0
 """Seconds after which a process that does not end its statement by itself is killed."""
+BEGINNING = 30.0
+"""Seconds that a new process may take until it evaluates; they are no part of the time of a statement."""
 INHERITED = ("PATH", "LD_LIBRARY_PATH", "LANG", "LC_ALL", "TZ")
 """The variables of the environment that a process gets: no password, and no token."""
 
@@ -62,16 +66,18 @@ class Workers:
         self._free = [_Worker(memory) for _ in range(min(KEPT, count))]
         self._closed = False
 
-    def run(self, tables: Mapping[str, pa.Table], sql: str, timeout: float) -> pa.Table:
+    def run(
+        self, tables: Mapping[str, pa.Table], sql: str, bounds: Bounds, evaluating: Evaluating
+    ) -> pa.Table:
         """Run one query over some tables; see `Sandbox.run`.
 
         Raises:
             PostProcessingError: as `Sandbox.run`; or there is too much to evaluate.
             Unavailable: the machine gives no further process.
         """
-        timeout = min(timeout, self._seconds)
+        bounds = replace(bounds, seconds=min(bounds.seconds, self._seconds))
         try:
-            turn = self._turns.get(timeout=timeout)
+            turn = self._turns.get(timeout=min(bounds.waiting, self._seconds))
         except queue.Empty:
             raise PostProcessingError(
                 "The service has too much to evaluate at once.", "Ask again in a while."
@@ -79,7 +85,7 @@ class Workers:
         try:
             used, whole = self._take(), False
             try:
-                head, found = used.ask(tables, sql, timeout, self._memory)
+                head, found = used.ask(tables, sql, bounds, self._memory, evaluating)
                 whole = not head["last"]
             finally:
                 self._give(used, whole)
@@ -105,10 +111,7 @@ class Workers:
                 one.end()
         made = _begun(self._memory)
         if made is None:
-            raise Unavailable(
-                "The service can begin no process that would evaluate the question.",
-                "Ask the same again in a while, or tell the steward.",
-            )
+            raise _no_process()
         return made
 
     def _give(self, used: _Worker, whole: bool) -> None:
@@ -130,8 +133,16 @@ def _begun(memory: int) -> _Worker | None:
         return None
 
 
+def _no_process() -> Unavailable:
+    return Unavailable(
+        "The service can begin no process that would evaluate the question.",
+        "Ask the same again in a while, or tell the steward.",
+    )
+
+
 class _Worker:
     def __init__(self, memory: int) -> None:
+        self._ready = False
         self._line, other = messages.pair()
         environment = {name: os.environ[name] for name in INHERITED if name in os.environ}
         environment |= {
@@ -155,23 +166,40 @@ class _Worker:
         return self._process.poll() is None
 
     def ask(
-        self, tables: Mapping[str, pa.Table], sql: str, timeout: float, memory: int
+        self,
+        tables: Mapping[str, pa.Table],
+        sql: str,
+        bounds: Bounds,
+        memory: int,
+        evaluating: Evaluating = nullcontext,
     ) -> tuple[dict[str, Any], dict[str, pa.Table]]:
-        """Evaluate a statement.
+        """Evaluate a statement, once the process has begun.
 
         Raises:
             PostProcessingError: it takes too long, or the process ended over it.
+            Unavailable: the process does not begin.
         """
         try:
-            messages.send(self._line, {"sql": sql, "timeout": timeout}, tables)
-            if self._line.poll(timeout + GRACE):
-                return messages.receive(self._line, worker.LARGEST * 2)
+            self._begin()
+            with evaluating():
+                head = {"sql": sql, "timeout": bounds.seconds, "rows": bounds.rows}
+                messages.send(self._line, head, tables)
+                if self._line.poll(bounds.seconds + GRACE):
+                    return messages.receive(self._line, worker.LARGEST * 2)
         except (EOFError, OSError):
             raise PostProcessingError(
                 f"The post-processing of the noisy tables needs more than {memory} MiB of memory.",
                 "Ask for fewer or shorter values above the aggregates.",
             ) from None
-        raise sandbox.too_late(timeout)
+        raise sandbox.too_late(bounds.seconds)
+
+    def _begin(self) -> None:
+        if self._ready:
+            return
+        if not self._line.poll(BEGINNING):
+            raise _no_process()
+        messages.receive(self._line)
+        self._ready = True
 
     def end(self) -> None:
         """Kill it."""

@@ -9,7 +9,7 @@ text, the policy and the public tables alone. A join on noisy numbers may still 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -31,28 +31,35 @@ if TYPE_CHECKING:
 MANY = 1 << 22
 """Rows that may meet without a trial: these take a second at most."""
 PATIENCE = 15.0
-"""Seconds that a trial may take."""
+"""Seconds that the trial of a question may take, or that of several as one."""
 ROWS = 1000
 """Rows of an invented group."""
 _MAKERS = (exp.UDTF, exp.Explode, exp.GenerateSeries, exp.GenerateDateArray, exp.Values)
 
 
-def see_ends(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level) -> None:
-    """Try a statement in which very many rows meet.
+def see_ends(plans: Sequence[QueryPlan], public: Mapping[str, pa.Table], level: Level) -> None:
+    """Try the statements in which very many rows meet; those that are asked as one share the time.
 
     Raises:
-        QueryRefused: it takes too long, or too much memory. Nothing was read or charged.
+        QueryRefused: they take too long, or too much memory. Nothing was read or charged.
     """
-    if not plan.releases or rows_met(plan, public) <= MANY:
-        return
-    began = monotonic()
+    left = PATIENCE
+    for plan in plans:
+        if plan.releases and rows_met(plan, public) > MANY:
+            left -= _tried(plan, public, level, left)
+
+
+def _tried(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, patience: float) -> float:
+    """Try a statement, and return the seconds that it took."""
+    began, taken = monotonic(), 0.0
     made = imagined(plan)
     tables = {one.plan.name: one.table() for one in invented(made, ROWS)} | dict(used(public, plan.post))
     try:
         with Sandbox(tables) as sandbox:
-            sandbox.run(plan.post.sql("duckdb"), PATIENCE)
+            sandbox.run(plan.post.sql("duckdb"), patience)
         expected_errors(plan, public, level, ROWS)  # the intervals, too, which may run it again
-        late = monotonic() - began > PATIENCE
+        taken = monotonic() - began
+        late = taken > patience
     except PostProcessingError:
         late = True
     if late:
@@ -61,6 +68,7 @@ def see_ends(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level) -> N
             "numbers, it did not end.",
             "Join the aggregates on their keys, or take fewer groups.",
         )
+    return taken
 
 
 def shows_all(post: exp.Query) -> bool:

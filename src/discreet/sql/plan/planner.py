@@ -20,7 +20,7 @@ from discreet.sql.plan.drafts.draft import Planned, planned_once
 from discreet.sql.plan.limits import NO_LIMITS, Limits, measured_rows, with_row_limits
 from discreet.sql.plan.measure_choice import BY_LEAF
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.reading import Reading, Readings, ReadingWay, read_statement
+from discreet.sql.plan.reading import Reading, Readings, ReadingWay
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
@@ -92,6 +92,7 @@ def plan_together(
     delta: Fraction = Fraction(0),
     intervals: bool = True,
     gaussian: bool = False,
+    known: Readings | None = None,
 ) -> tuple[QueryPlan, list[QueryPlan]]:
     """Plan several questions as one: one charge, and the measures of one of them answer the others, too.
 
@@ -103,6 +104,7 @@ def plan_together(
         delta: for all of them.
         intervals: as for `plan`.
         gaussian: as for `plan`.
+        known: as for `plan`.
 
     Returns:
         The plan of all releases, and for each question the tables that it reads and its post-processing.
@@ -110,12 +112,12 @@ def plan_together(
     Raises:
         QueryRefused: one of them cannot be answered with a guarantee.
     """
+    readings = Readings() if known is None else known
     found: list[tuple[str, Reading]] = []
     unplanned: list[UnplannedRelease] = []
     for text in texts:
-        canonical, one = read_statement(
-            text, catalog, ReadingWay(delta > 0, intervals, len(unplanned)), Readings()
-        )
+        way = ReadingWay(delta > 0, intervals, len(unplanned))
+        canonical, one = readings.reading(text, catalog, way)
         found.append((canonical, with_row_limits(one, limits)))
         unplanned += found[-1][1].releases
     chosen = [one for _, reading in found for one in reading.chosen]
