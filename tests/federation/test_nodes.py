@@ -43,6 +43,18 @@ def test_integers_are_given_to_an_analyst_who_has_paid_for_them_only() -> None:
     assert (session.budget.spent, ben.budget.spent) == (Fraction(1, 2), Fraction(1, 2))
 
 
+def test_an_answer_whose_slot_has_not_come_has_the_price_of_a_new_one() -> None:
+    """A price of nothing would tell the moment at which the answer was there."""
+    hidden: list[bool] = []
+    session = ward(PEOPLE["north"], budget=2)
+    ana = AnalystSession(session, "ana", 1, hidden=lambda _: bool(hidden))
+    assert LocalNode("ana", ana).offer(COUNT).price == Fraction(1, 2)
+    ana.sql(COUNT.text, 0.5)
+    assert LocalNode("ana", ana).offer(COUNT).price == 0
+    hidden.append(True)
+    assert LocalNode("ana", ana).offer(COUNT).price == Fraction(1, 2)
+
+
 def test_plans_are_compared_without_the_data_and_its_version(tmp_path: Path) -> None:
     pq.write_table(PEOPLE["south"], tmp_path / "data.parquet")
     north, south = (LocalNode("x", ward(one)) for one in (PEOPLE["north"], tmp_path / "data.parquet"))

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Callable
 from contextlib import suppress
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ import pytest
 from discreet.errors import EngineError, LedgerError
 from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
 from discreet.ledger.faults import SettledElsewhere, UnknownOutcome, read_only
-from discreet.release.bill import Bill
+from discreet.release import bill as bill_module
+from discreet.release.bill import Bill, billed, charged_at
 
 HALF = Loss(Fraction(1, 2))
 VISITS = Account("visits", Loss(3))
@@ -78,3 +81,21 @@ def test_it_counts_where_the_ledger_cannot_be_read(ledger: Ledger, monkeypatch: 
     with pytest.raises(UnknownOutcome) as lost, Bill() as bill:
         bill.charge(ledger, "how many", HALF, raising(UnknownOutcome("l.db")))
     assert lost.value.charged == HALF
+
+
+def test_an_answer_has_the_time_of_its_charge(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of the work would tell how long it took."""
+    hours = iter(range(24))
+
+    class Clock:
+        @staticmethod
+        def now(zone: dt.tzinfo) -> dt.datetime:
+            return dt.datetime(2026, 1, 1, next(hours), 30, 5, 17, zone)
+
+    monkeypatch.setattr(bill_module, "dt", SimpleNamespace(datetime=Clock, UTC=dt.UTC))
+    with Bill() as bill, billed(bill):
+        bill.charge(ledger, "how many", HALF, lambda: ledger.charge("how many", HALF, [VISITS]))
+        seen = {charged_at() for _ in range(3)}
+        assert bill.charged is not None
+    assert seen == {bill.charged.replace(microsecond=0)}
+    assert charged_at() != charged_at(), "without a charge it is the present time"

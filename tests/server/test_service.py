@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ from discreet.errors import LedgerError, PostProcessingError
 from discreet.release.exactly import exact
 from discreet.server import desk, service
 from discreet.server.history import History
-from discreet.server.records.asks import Began
+from discreet.server.records.asks import Began, budget_beside
 from discreet.session.analyst import AnalystSession
 from discreet.session.queries import Queries
 from discreet.session.waiting import heavy
@@ -205,6 +207,34 @@ def test_the_slot_of_an_answer_is_counted_to_its_settlement(
     assert settled.analyst == name
     assert took is not None
     assert 0 < took <= settled.kept.timestamp() - began
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "arrow"])
+def test_the_budget_beside_an_answer_is_that_right_after_its_charge(
+    running: Running, monkeypatch: pytest.MonkeyPatch, form: str
+) -> None:
+    """Else it would count the other charges until the work ended, and tell when that was."""
+    running.person(f"pia{form}", epsilon=9)
+    terms = running.service.people.grants(f"pia{form}")["hospital"]
+    session = running.service.datasets["hospital"].analyst(f"pia{form}", terms)
+    finish, said = Queries.finish, list[object]()
+
+    def slowly(*given: Any, **more: Any) -> Any:
+        monkeypatch.setattr(Queries, "finish", finish)
+        with ThreadPoolExecutor(1) as pool:  # meanwhile
+            pool.submit(session.sql, COUNT, f"0.0{len(form)}7").result()
+        return finish(*given, **more)
+
+    def noted(of: AnalystSession) -> object:
+        said.append(budget_beside(of))
+        return said[-1]
+
+    monkeypatch.setattr(Queries, "finish", slowly)
+    monkeypatch.setattr("discreet.server.api.analyst.budget_beside", noted)
+    question = {"query": f"{COUNT} WHERE age < {len(form)}3", "epsilon": "0.5"}
+    assert running.call("POST", f"{HOSPITAL}/query?format={form}", f"pia{form}", question).status == 200
+    assert repr(said[0]).startswith("epsilon 8.5 left of 9 (0.5 spent)")
+    assert session.budget.spent > Fraction(1, 2)
 
 
 def test_a_refused_question_leaves_nothing_on_the_disk(running: Running) -> None:

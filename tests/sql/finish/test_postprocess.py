@@ -175,3 +175,19 @@ def test_a_sum_beyond_64_bits_lies_in_its_interval(rest: str) -> None:
         answer = session.sql(f"SELECT k, SUM(x) AS s FROM data GROUP BY k{rest}", 1).to_dict()
     for low, value, high in zip(answer["s_low"], answer["s"], answer["s_high"], strict=True):
         assert low <= value <= high
+
+
+@pytest.mark.parametrize(("levels", "known"), [(6, True), (9, False), (40, False)])
+def test_a_query_that_is_joined_with_itself_again_and_again_gets_no_identity(
+    session: dp.Session, levels: int, known: bool
+) -> None:
+    """Its hidden columns double with each level: twenty of them filled the memory of a service, for nothing."""
+    steps = [
+        f"c{at + 1} AS (SELECT a.h, a.n FROM c{at} AS a JOIN c{at} AS b ON a.h = b.h)" for at in range(levels)
+    ]
+    first = "c0 AS (SELECT h, COUNT(*) AS n FROM data GROUP BY h)"
+    plan = inside.plan_of(
+        session, f"WITH {', '.join([first, *steps])} SELECT h, n FROM c{levels}", Fraction(1)
+    )
+    found = identified(plan.post, [plan.releases[0].name], {})
+    assert (found is not None) is known

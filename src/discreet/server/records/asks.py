@@ -72,7 +72,7 @@ _ASKING: ContextVar[Began | None] = ContextVar("asking", default=None)
 def budget_beside(session: AnalystSession) -> AnalystBudget:
     """The budget beside an answer: that right after its charge; now where nothing was charged.
 
-    One that was read when the work ended would count what else was charged until then, and so tell when that was.
+    Read when the work ended, it would count all other charges until then, and so tell when that was.
     """
     own = _ASKING.get()
     return session.budget if own is None or own.budget is None else own.budget
