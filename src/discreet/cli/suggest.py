@@ -150,8 +150,8 @@ def begins(name: str, kind: str) -> tuple[str, str, str]:
     Example:
         >>> begins("age", "INTEGER")
         ('bounds = [0, 120]', 'bounds = [0, 120]', 'an age, by its name')
-        >>> begins("joined", "DATE")
-        ('', 'bounds = [2024-01-01, 2024-12-31]', 'a date: without bounds it can be counted and filtered only')
+        >>> begins("joined", "DATE")[2]
+        'a date: without bounds, such as 2024-01-01, 2024-12-31, it can be counted and filtered only'
         >>> begins("county", "TEXT"), begins("cost", "")
         (('', 'keys = ["A", "B"]', ''), ('', '', ''))
     """
@@ -162,7 +162,8 @@ def begins(name: str, kind: str) -> tuple[str, str, str]:
     if rule not in (_DAYS, _MOMENTS):
         return rule, rule, why
     what = why or ("a date" if rule == _DAYS else "a time stamp")
-    return "", rule, f"{what}: without bounds it can be counted and filtered only"
+    ends = rule.partition("[")[2].rstrip("]")
+    return "", rule, f"{what}: without bounds, such as {ends}, it can be counted and filtered only"
 
 
 def _as(kind: str, ends: str) -> str:
