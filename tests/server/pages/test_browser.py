@@ -245,6 +245,20 @@ def test_several_statements_and_the_answers_of_before(page: Page, running: Runni
     seat.look("history")
 
 
+def test_numbers_of_a_wide_answer_stay_on_one_line(page: Page, running: Running) -> None:
+    seat = Seat(page, running, "ana")
+    seat.goto("/data/hospital")
+    counts = ", ".join(f"1000000 * COUNT(*) AS n{at}" for at in range(8))
+    page.fill("#query", f"SELECT {counts} FROM visits")
+    page.keyboard.press("Escape")
+    page.click("button:has-text('Preview')")
+    page.click("button.strong")
+    page.wait_for_selector("h1:text-is('Answer')")
+    page.set_viewport_size({"width": WIDTHS[0], "height": 800})
+    assert page.eval_on_selector("td.right", "one => one.clientHeight") < 40
+    seat.look("wide-answer")
+
+
 def test_pages_of_stewards(page: Page, running: Running) -> None:
     seat = Seat(page, running, "stella")
     for path in (
