@@ -110,9 +110,7 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     rows = rows_of(shown, keys, wanted)
     kind = kind_of(rows, keys)
     kind = "bars" if several and kind == "grid" else kind  # a grid has no intervals
-    delta = float(getattr(shown, "delta", 0))
-    # With a delta the groups were found, and those with too few people for that were not.
-    noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
+    noise = _noise(shown)
     percent = f"at {100 * shown.confidence:g} %"
     if getattr(shown, "simultaneous", False):
         percent += " for all numbers together"
@@ -178,6 +176,12 @@ def _each_number(
     if not len(each.values):
         raise InvalidParameter("There is nothing to draw: no number.", "Ask for a count.")
     return each, [name for name in each.columns if name != several], [several], True
+
+
+def _noise(shown: Shown) -> str:
+    """The price; with a delta the groups were found, and those with too few people for that were not."""
+    delta = float(getattr(shown, "delta", 0))
+    return f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
 
 
 def _shown_of(drawn: int, asked: Sequence[str]) -> str:

@@ -23,7 +23,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 def test_a_question_that_is_too_large_has_no_preview(
     running: Running, monkeypatch: pytest.MonkeyPatch, most: str, said: str
 ) -> None:
-    asked = [
+    asked: list[tuple[str, dict[str, object]]] = [
         ("preview", {"query": COUNT, "epsilon": "0.5"}),
         ("preview", {"query": COUNT, "within": {"n": 50}}),
         ("workload/preview", {"queries": {"a": COUNT, "b": TOTAL}, "epsilon": "0.5"}),

@@ -53,7 +53,8 @@ def test_nothing_decided_is_no_policy() -> None:
         policy_of(draft, proposed(draft))
     made = policy_of(draft, {**proposed(draft), **decided}).tables["v"]
     assert set(made.columns) == {"age", "flag"}
-    assert policy_of(draft, {**proposed(draft), **decided, "unit": "row", "max_rows": ""}).tables["v"]
+    rows = policy_of(draft, {**proposed(draft), **decided, "unit": "row", "max_rows": ""})
+    assert rows.tables["v"].privacy_unit == "row"
 
 
 def test_values_beside_a_column_that_is_left_out_are_not_dropped_without_a_word() -> None:

@@ -27,7 +27,10 @@ def previewed(session: AnalystSession, options: Mapping[str, Any]) -> Preview:
         QueryRefused: its answer would be too large; a price would be offered for nothing.
     """
     seen = session.preview(**options)
-    see_size(session.look(**({"epsilon": 1} if "within" in options else {}), **_asked(options)))
+    asked = _asked(options)
+    if "within" in options:
+        asked.setdefault("epsilon", 1)
+    see_size(session.look(**asked))
     return seen
 
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import InvalidParameter
 from discreet.policy import Policy
@@ -95,7 +96,7 @@ def policy_of(draft: PolicyDraft, fields: Mapping[str, str]) -> Policy:
         raise InvalidParameter(
             "Nobody is protected yet.", "Say who: the column that tells people apart, or each row."
         )
-    rules: dict[str, dict[str, object]] = {"bounds": {}, "keys": {}, "types": {}}
+    rules: dict[str, dict[str, Any]] = {"bounds": {}, "keys": {}, "types": {}}
     for i, column in enumerate(draft.columns):
         if column.name != unit:
             for rule, declared in _declared(column, fields.get(f"rule{i}", ""), fields.get(f"values{i}", "")):
@@ -103,7 +104,8 @@ def policy_of(draft: PolicyDraft, fields: Mapping[str, str]) -> Policy:
     rows = None if unit == "row" else _rows(fields.get("max_rows", ""))
     epsilon = _budget(fields.get("epsilon", "").strip())
     return Policy.for_table(
-        draft.table, privacy_unit=unit, budget=epsilon, max_rows=rows, source=draft.url, **rules,
+        draft.table, privacy_unit=unit, budget=epsilon, max_rows=rows, source=draft.url,
+        bounds=rules["bounds"], keys=rules["keys"], types=rules["types"],
     )  # fmt: skip
 
 
