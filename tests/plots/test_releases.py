@@ -128,6 +128,34 @@ def _panels(chart: Any) -> dict[str, list[int]]:
     return found
 
 
+@pytest.mark.parametrize(
+    ("keys", "drawn"),
+    [
+        ({"sex": ["f", "m"]}, 4),
+        ({"day": list(range(20))}, 4),
+        ({"x": [1, 2, 3] * 3, "y": [1] * 3 + [2] * 3 + [3] * 3}, 1),
+    ],
+)
+def test_columns_that_are_not_drawn_are_counted(keys: dict[str, list[Any]], drawn: int) -> None:
+    ends = pa.array([1.0] * len(next(iter(keys.values()))))
+    names = [f"m{at}" for at in range(6)]
+    wide = Example(
+        pa.table({**keys, **dict.fromkeys(names, ends)}),
+        dict.fromkeys(names, ends),
+        dict.fromkeys(names, ends),
+        Fraction(1),
+    )
+    assert f"shown: {drawn} of 6 columns" in " ".join(release(wide).to_dict()["title"]["subtitle"])
+    assert "shown:" not in " ".join(release(wide, measure="m5").to_dict()["title"]["subtitle"])
+
+
+def test_an_empty_text_is_written_as_in_tables() -> None:
+    chart = release(_shown({"place": ["", "north"], "sex": ["m", "m"]}, [5, 6]))
+    assert {row["key"] for row in _rows(chart, "key", "sure")} == {'"" · m', "north · m"}
+    grid = release(_shown({"place": ["", "a", "b"] * 3, "sex": list("xxxyyyzzz")}, [5] * 9))
+    assert {row["x"] for row in _rows(grid, "x", "mark")} == {'""', "a", "b"}
+
+
 def test_few_series_over_an_ordered_key_are_points_below_each_other() -> None:
     ages, sexes = list(range(18, 96)), ["F", "M"]
     keys: dict[str, list[Any]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -57,6 +58,23 @@ def test_a_place_has_a_name_of_its_own() -> None:
     table = pa.table({"place": ["a"], "v": [[1.0]]})
     found = unfolded(Example(table, {"v": table["v"]}, {"v": table["v"]}, Fraction(1)), ["place"], "v")
     assert found.columns == ["place", "place_", "v"]
+
+
+@pytest.mark.parametrize(
+    ("question", "title"),
+    [
+        ("SELECT g, HISTOGRAM(age) AS v FROM t GROUP BY g", "v by g and age"),
+        ('SELECT g, histogram(t."the age") AS "v", histogram(x) AS w FROM t', "v by g and the age"),
+        ("SELECT g, histogram(age // 2) AS v, histogram(x) AS w FROM t", "v by g and place"),
+        ("SELECT g, histogram(age), histogram(x) FROM t", "v by g and place"),
+        ("SELECT g, v FROM (SELECT g, v FROM t)", "v by g and place"),
+    ],
+)
+def test_the_keys_of_a_histogram_have_the_name_of_its_column(question: str, title: str) -> None:
+    called = SimpleNamespace(**vars(MAP), question=question, columns=MAP.columns)
+    assert release(called, measure="v").to_dict()["title"]["text"] == title
+    listed = SimpleNamespace(**vars(LIST), question=question, columns=LIST.columns)
+    assert release(listed, measure="v").to_dict()["title"]["text"] == "v by g and place"
 
 
 def test_no_number_at_all_is_refused() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-MAX_RANGE = 10_000_000
+from discreet.errors import InvalidParameter
 
 PolicyFile = Annotated[
     Path | None,
@@ -198,18 +196,12 @@ def read_keys(text: str) -> tuple[str, list[str] | list[int]]:
         >>> read_keys('county=Kent,"Tyne, Wear"'), read_keys("day=1..3"), read_keys("code=01,02")
         (('county', ['Kent', 'Tyne, Wear']), ('day', [1, 2, 3]), ('code', ['01', '02']))
     """
-    column, equals, listed = text.partition("=")
-    if not (column and equals and listed):
+    from discreet.policy import listed
+
+    column, equals, keys = text.partition("=")
+    if not (column and equals and keys):
         raise Usage(f'--keys {text}: write it like "county=A,B,C"')
-    first, dots, last = listed.partition("..")
-    if dots and _whole([first, last]):
-        if not 0 <= int(last) - int(first) < MAX_RANGE:
-            raise Usage(f"--keys {text}: the range is empty or too long")
-        return column, list(range(int(first), int(last) + 1))
-    values = next(csv.reader([listed], skipinitialspace=True))
-    return column, [int(value) for value in values] if _whole(values) else values
-
-
-def _whole(values: Iterable[str]) -> bool:
-    # 01 is a code and no number, so only a text that Python would print the same way counts.
-    return all(value.removeprefix("-").isdecimal() and str(int(value)) == value for value in values)
+    try:
+        return column, listed.read_keys(keys)
+    except InvalidParameter as error:
+        raise Usage(f"--keys {text}: {error.cause} {error.fix}") from None

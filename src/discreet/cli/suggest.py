@@ -1,6 +1,7 @@
 """The proposal of a draft policy for a column, from its name and type alone; no value is ever looked at.
 
-A proposal is a line that loads as it stands, with the words beside it. The steward decides.
+A proposal is a line that loads as it stands, with the words beside it. The steward decides. An example only shows how
+a decision is written: the text of `discreet init` has it behind `# `, its page as the words of an empty field.
 """
 
 from __future__ import annotations
@@ -15,6 +16,21 @@ PEOPLE = (
 NUMBERS = ("ssn", "nhs", "nino", "email", "mail", "phone", "uid", "pid", "id", "uuid", "guid")
 NAMELESS = ("BOOLEAN", "DATE", "TIMESTAMP", "OTHER")
 """Types of which no column tells people apart; those of lists, in the plural, tell nobody apart either."""
+
+_DAYS = "bounds = [2024-01-01, 2024-12-31]"
+_MOMENTS = "bounds = [2024-01-01T00:00:00, 2024-12-31T23:59:59]"
+EXAMPLES = {
+    "INTEGER": "bounds = [0, 100]",
+    "FLOAT": "bounds = [0.0, 100.0]",
+    "BOOLEAN": "",
+    "TEXT": 'keys = ["A", "B"]',
+    "DATE": _DAYS,
+    "TIMESTAMP": _MOMENTS,
+    "OTHER": "",
+    "": 'type = "text"',
+}
+"""A declaration that a column can have, by its type; the empty type is that of CSV."""
+EXAMPLE_ROWS, EXAMPLE_BUDGET = "3", "1"
 
 _PARTS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("year", "yr", "yob"), "1900, 2030", "a year"),
@@ -37,7 +53,6 @@ _FRACTIONS = ("a percentage", "a share", "a latitude", "a longitude")
 """Of a file without types these are numbers with a fraction: read as whole ones, nearly all would be NULL."""
 _FLAGS = ("is", "has", "was", "flag", "flagged", "active", "deleted", "enabled")
 _DATES = ("date", "dob", "birthday", "at", "on", "time", "timestamp", "datetime")
-_DAYS, _MOMENTS = "2024-01-01, 2024-12-31", "2024-01-01T00:00:00, 2024-12-31T23:59:59"
 
 
 def words_of(name: str) -> list[str]:
@@ -110,15 +125,13 @@ def suggest(name: str, kind: str) -> tuple[str, str] | None:
         return "", "true or false: it can be grouped by and averaged without a declaration"
     if kind == "OTHER":
         return "", "only COUNT and IS NULL; the fields of a struct stand by themselves"
-    if kind == "DATE":
-        return f"bounds = [{_DAYS}]", ""
-    if kind == "TIMESTAMP":
-        return f"bounds = [{_MOMENTS}]", ""
+    if kind in ("DATE", "TIMESTAMP"):
+        return EXAMPLES[kind], ""
     dated = any(word in _DATES for word in words[-1:]) or "date" in words
     if kind == "TEXT":
         return ("", "a date, by its name: CAST(… AS DATE) reads it in a question") if dated else None
     if dated and not kind:
-        return f"bounds = [{_DAYS}]", "a date, by its name"
+        return _DAYS, "a date, by its name"
     if words and (words[0] in _FLAGS[:3] or any(word in _FLAGS[3:] for word in words)) and kind != "FLOAT":
         return "keys = [0, 1]", "a flag, by its name"
     for names, ends, what in _PARTS:
@@ -127,6 +140,30 @@ def suggest(name: str, kind: str) -> tuple[str, str] | None:
             fraction = not kind and what in _FRACTIONS
             return f"bounds = [{_as('FLOAT' if fraction else kind, ends)}]", f"{what}, by its name"
     return None
+
+
+def begins(name: str, kind: str) -> tuple[str, str, str]:
+    """The declaration that a form begins with, which may be none, an example of one, and the words beside it.
+
+    A name tells that its column holds dates, and not which: there is no proposal for them.
+
+    Example:
+        >>> begins("age", "INTEGER")
+        ('bounds = [0, 120]', 'bounds = [0, 120]', 'an age, by its name')
+        >>> begins("joined", "DATE")[2]
+        'a date: without bounds, such as 2024-01-01, 2024-12-31, it can be counted and filtered only'
+        >>> begins("county", "TEXT"), begins("cost", "")
+        (('', 'keys = ["A", "B"]', ''), ('', '', ''))
+    """
+    found = suggest(name, kind)
+    if found is None:
+        return "", EXAMPLES[kind] if kind else "", ""
+    rule, why = found
+    if rule not in (_DAYS, _MOMENTS):
+        return rule, rule, why
+    what = why or ("a date" if rule == _DAYS else "a time stamp")
+    ends = rule.partition("[")[2].rstrip("]")
+    return "", rule, f"{what}: without bounds, such as {ends}, it can be counted and filtered only"
 
 
 def _as(kind: str, ends: str) -> str:

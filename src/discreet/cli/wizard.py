@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from discreet.cli.options import Usage
-from discreet.cli.suggest import suggest, units
+from discreet.cli.suggest import EXAMPLE_BUDGET, EXAMPLE_ROWS, begins, units
 
 if TYPE_CHECKING:
     from discreet.server.pages.draft import PolicyDraft
@@ -68,7 +68,14 @@ def policy_draft(
     place = output or Path(f"{name if name[:1].isalpha() else 'data'}.toml")
     found = []
     for column, kind in columns:
-        rule, why = ("", "a list") if kind.endswith("S") else suggest(column, kind) or ("", "")
+        rule, example, why = ("", "", "a list") if kind.endswith("S") else begins(column, kind)
         part, _, values = rule.partition(" = ")
-        found.append(Column(column, kind, part, values.strip("[]").replace('"', ""), why))
-    return PolicyDraft(place.absolute(), url, table, tuple(found), tuple(units(list(columns))))
+        found.append(Column(column, kind, part, _plain(values), why, _plain(example.partition(" = ")[2])))
+    return PolicyDraft(
+        place.absolute(), url, table, tuple(found), tuple(units(list(columns))),
+        max_rows=EXAMPLE_ROWS, epsilon=EXAMPLE_BUDGET,
+    )  # fmt: skip
+
+
+def _plain(values: str) -> str:
+    return values.strip("[]").replace('"', "")

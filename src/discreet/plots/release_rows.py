@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_BARS, MOST_GRID_CELLS, MOST_SERIES = 40, 10_000, 4
-ALL, NONE = "all", "none"
+ALL, NONE, EMPTY = "all", "none", '""'
 _TOTALS = re.compile(r"\b(ROLLUP|CUBE|GROUPING\s+SETS)\s*\(|\bWITH\s+(ROLLUP|CUBE)\b", re.IGNORECASE)
 
 
@@ -166,8 +166,10 @@ def nothing_of(shown: Shown) -> str:
 
 
 def text_of(value: Any, nothing: str = NONE) -> str:
-    """A key in the letters of an axis."""
-    return nothing if value is None else f"{value:g}" if isinstance(value, float) else picture(str(value))
+    """A key in the letters of an axis; the empty text is written as in tables."""
+    if value is None:
+        return nothing
+    return f"{value:g}" if isinstance(value, float) else picture(str(value)) or EMPTY
 
 
 def sorted_values(values: set[Any]) -> list[Any]:

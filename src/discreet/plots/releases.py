@@ -79,7 +79,8 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
     Args:
         shown: a `discreet.Release`, or anything of that shape.
         title: the words above the picture; by default the measures.
-        measure: which measure to draw; by default all of bars and points, the first of a grid.
+        measure: which measure to draw; by default the first four of bars and points, and the first of a grid; the words
+            below the title say how many are left out.
         size: "slide" or "column".
 
     Raises:
@@ -103,14 +104,13 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
         raise InvalidParameter(
             "There is nothing to draw: no row, or no number with an interval.", "Ask for a count."
         )
-    wanted = [measure] if measure is not None else measures[:MOST_PANELS]
+    asked = measures if measure is None else [measure]
+    wanted = asked[:MOST_PANELS]
     shown, keys, wanted, several = _each_number(shown, keys, wanted)
     rows = rows_of(shown, keys, wanted)
     kind = kind_of(rows, keys)
     kind = "bars" if several and kind == "grid" else kind  # a grid has no intervals
-    delta = float(getattr(shown, "delta", 0))
-    # With a delta the groups were found, and those with too few people for that were not.
-    noise = f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
+    noise = _noise(shown)
     percent = f"at {100 * shown.confidence:g} %"
     if getattr(shown, "simultaneous", False):
         percent += " for all numbers together"
@@ -120,10 +120,12 @@ def release(shown: Shown, title: str = "", measure: str | None = None, size: str
             (row[f"h {wanted[0]}"] - row[f"l {wanted[0]}"] for row in rows if has_interval(row, wanted[0])),
             default=0,
         )
-        says = f"{noise}the noise is within ± {_rounded(error / 2)} {percent}{''.join(f'; {mark}' for mark in marks)}"
+        says = f"{noise}the noise is within ± {_rounded(error / 2)} {percent}{_shown_of(1, asked)}"
+        says += "".join(f"; {mark}" for mark in marks)
         return finish(chart, title or _title(wanted[:1], keys, means), fit, says)
     left = len(rows) - (MOST_BARS if kind == "bars" else MOST_POINTS)
     cut = f"; {left:,} of {len(rows):,} rows are not shown" if left > 0 else ""
+    cut += _shown_of(len(wanted), asked)
     along = line_of(rows, keys) if kind == "series" else keys[0] if kind == "points" else ""
     if kind == "series":
         chart = series(rows[:MOST_POINTS], (keys, str(along)), wanted, fit, nothing_of(shown))
@@ -174,6 +176,17 @@ def _each_number(
     if not len(each.values):
         raise InvalidParameter("There is nothing to draw: no number.", "Ask for a count.")
     return each, [name for name in each.columns if name != several], [several], True
+
+
+def _noise(shown: Shown) -> str:
+    """The price; with a delta the groups were found, and those with too few people for that were not."""
+    delta = float(getattr(shown, "delta", 0))
+    return f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "
+
+
+def _shown_of(drawn: int, asked: Sequence[str]) -> str:
+    """How many of the measures are drawn, where some are not."""
+    return f"; shown: {drawn} of {len(asked):,} columns" if drawn < len(asked) else ""
 
 
 def _title(measures: Sequence[str], keys: Sequence[str], means: Mapping[str, str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
 
 PLACE = "place"
 """The name of the key of the numbers of a list, which count from 1."""
+_HISTOGRAM = re.compile(
+    r"""\bhistogram\s*\(\s*(?:\w+\s*\.\s*)?(\w+|"(?:[^"]|"")+")\s*\)(?:\s+AS\s+(\w+|"(?:[^"]|"")+"))?""",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True)
@@ -56,13 +61,32 @@ def unfolded(shown: Shown, keys: Sequence[str], name: str) -> Unfolded:
         places += [place for place, _ in value]
         for end, pairs in zip("vlh", (value, low, high), strict=True):
             columns[end] += [number for _, number in pairs]
-    place = PLACE
+    place = _counted(shown, name) or PLACE
     while place in shown.columns:
         place += "_"
     table = {key: shown.values.column(key).take(pa.array(rows, pa.int64())) for key in keys}
     numbers, low_ends, high_ends = (pa.array(column) for column in columns.values())
     table |= {place: pa.array(places), name: numbers}
     return Unfolded(pa.table(table), {name: low_ends}, {name: high_ends}, shown)
+
+
+def _counted(shown: Shown, name: str) -> str:
+    """The column whose values the keys of a map are, where the question says so: that of HISTOGRAM; else empty."""
+    import pyarrow as pa
+
+    if not pa.types.is_map(shown.values.schema.field(name).type):
+        return ""
+    found = [
+        (_bare(column), _bare(called))
+        for column, called in _HISTOGRAM.findall(getattr(shown, "question", ""))
+    ]
+    own = {column for column, called in found if called.lower() == name.lower()}
+    columns = own or {column for column, called in found if not called}
+    return columns.pop() if len(columns) == 1 else ""
+
+
+def _bare(name: str) -> str:
+    return name[1:-1].replace('""', '"') if name.startswith('"') else name
 
 
 def _pairs(held: Any) -> list[tuple[Any, Any]]:

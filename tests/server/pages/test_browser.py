@@ -199,7 +199,9 @@ def test_a_slider_without_a_script_is_a_row_of_prices(scriptless: Page, running:
     assert running.call("GET", "/api/v1/datasets/hospital/budget", "ben").json["spent"] == "0.05"
 
 
-def test_from_a_file_to_the_first_answer_in_three_clicks(page: Page, tmp_path: Path) -> None:
+def test_from_a_file_to_the_first_answer_in_three_decisions_and_three_clicks(
+    page: Page, tmp_path: Path
+) -> None:
     with listening(began(tmp_path)) as running:
         seat = Seat(page, running)
         clicks = []
@@ -208,6 +210,12 @@ def test_from_a_file_to_the_first_answer_in_three_clicks(page: Page, tmp_path: P
         # A file may have a long name, which has no place to break.
         page.evaluate("document.querySelector('h1').textContent = 'a_file_of_one_name_'.repeat(9)")
         seat.look("wizard-of-a-long-name")
+        page.click("button.strong")
+        assert page.url.endswith("/steward/new")
+        assert not (tmp_path / "visits.toml").exists()  # nothing is decided yet
+        page.select_option("select[name=unit]", "patient_id")
+        page.fill("input[name=max_rows]", "1")
+        page.fill("input[name=epsilon]", "1")
         page.fill("input[name=values2]", "A, B")
         page.select_option("select[name=rule2]", "keys")
         for button in ("button.strong", "form.card button", "button.strong"):
@@ -235,6 +243,20 @@ def test_several_statements_and_the_answers_of_before(page: Page, running: Runni
     seat.look("workload")
     seat.goto("/data/hospital/answers")
     seat.look("history")
+
+
+def test_numbers_of_a_wide_answer_stay_on_one_line(page: Page, running: Running) -> None:
+    seat = Seat(page, running, "ana")
+    seat.goto("/data/hospital")
+    counts = ", ".join(f"1000000 * COUNT(*) AS n{at}" for at in range(8))
+    page.fill("#query", f"SELECT {counts} FROM visits")
+    page.keyboard.press("Escape")
+    page.click("button:has-text('Preview')")
+    page.click("button.strong")
+    page.wait_for_selector("h1:text-is('Answer')")
+    page.set_viewport_size({"width": WIDTHS[0], "height": 800})
+    assert page.eval_on_selector("td.right", "one => one.clientHeight") < 40
+    seat.look("wide-answer")
 
 
 def test_pages_of_stewards(page: Page, running: Running) -> None:

@@ -39,11 +39,38 @@ def test_every_kind_of_declaration_reads_back(tmp_path: Path) -> None:
     assert "who" not in read.tables["visits"].columns
 
 
-def test_the_proposal_is_a_policy() -> None:
+def test_nothing_decided_is_no_policy() -> None:
     draft = PolicyDraft(Path("v.toml"), "parquet:v.parquet", "v", COLUMNS, ("who",))
-    assert set(policy_of(draft, proposed(draft)).tables["v"].columns) == {"age", "flag"}
-    with pytest.raises(DiscreetError, match="Nobody is protected"):
-        policy_of(draft, {**proposed(draft), "unit": ""})
+    decided = {"unit": "who", "max_rows": "1", "epsilon": "1"}
+    for missing, said in (
+        ("unit", "Nobody is protected yet"),
+        ("max_rows", "How many rows of one person count is not decided"),
+        ("epsilon", "How much may ever be spent is not decided"),
+    ):
+        with pytest.raises(DiscreetError, match=said):
+            policy_of(draft, {**proposed(draft), **decided, missing: ""})
+    with pytest.raises(DiscreetError):
+        policy_of(draft, proposed(draft))
+    made = policy_of(draft, {**proposed(draft), **decided}).tables["v"]
+    assert set(made.columns) == {"age", "flag"}
+    rows = policy_of(draft, {**proposed(draft), **decided, "unit": "row", "max_rows": ""})
+    assert rows.tables["v"].privacy_unit == "row"
+
+
+def test_values_beside_a_column_that_is_left_out_are_not_dropped_without_a_word() -> None:
+    draft = PolicyDraft(Path("v.toml"), "parquet:v.parquet", "v", COLUMNS)
+    with pytest.raises(DiscreetError, match="Values of day are given"):
+        policy_of(draft, {**FIELDS, "rule3": ""})
+    left = policy_of(draft, {**FIELDS, "rule1": ""})  # the proposal itself, left out
+    assert "age" not in left.tables["v"].columns
+
+
+@pytest.mark.parametrize("written", ['"", north', ", north", 'north, ""'])
+def test_an_empty_text_can_be_a_key(written: str) -> None:
+    draft = PolicyDraft(Path("v.toml"), "parquet:v.parquet", "v", COLUMNS)
+    keys = policy_of(draft, {**FIELDS, "values5": written}).tables["v"].columns["county"].keys
+    assert isinstance(keys, tuple)
+    assert set(keys) == {"", "north"}
 
 
 @pytest.mark.parametrize(

@@ -39,10 +39,14 @@ def test_from_the_file_to_the_first_answer(running: Running, tmp_path: Path) -> 
     visit.cookie = visit.get(way).headers["set-cookie"].partition(";")[0]
     assert visit.get(way).status == 404  # it held once
     page = visit.get("/steward/new").data.decode()
-    assert "<option selected>patient_id</option>" in page
+    assert '<option value="patient_id">patient_id (a guess, by its name)</option>' in page
+    for name, example in (("max_rows", "3"), ("epsilon", "1")):
+        assert re.search(rf'name="{name}" value="" placeholder="such as {example}"', page)
     assert 'value="0, 120"' in page
     assert "0.0, 120.0" not in page  # the file has types
     assert re.search(r"<th scope=\"row\">1</th><td class=\"right\">0.05</td><td class=\"right\">± 60<", page)
+    nothing = visit.send("/steward/new", unit="", max_rows="", epsilon="", rule1="bounds", values1="0, 120")
+    assert nothing.status == 422
     wrong = visit.send("/steward/new", **{**DECIDED, "rule2": "bounds", "values2": "A"})
     assert wrong.status == 422
     assert 'value="A"' in wrong.data.decode()
@@ -88,3 +92,20 @@ def test_of_a_file_without_types_it_says_that_whole_bounds_make_whole_numbers(tm
         page = visit.get("/steward/new").data.decode()
     assert "write <code>0.0, 120.0</code> where values have fractions" in page
     assert 'value="-90.0, 90.0"' in page
+
+
+def test_dates_begin_without_bounds(tmp_path: Path) -> None:
+    """A name or a type says that a column holds dates, and never which; invented ends would clamp all others."""
+    columns = [("patient_id", "INTEGER"), ("joined", "DATE"), ("seen", "TIMESTAMP")]
+    draft = policy_draft("parquet:v.parquet", {"v": columns}, tmp_path / "v.toml")
+    untyped = policy_draft("csv:v.csv", {"v": [("start_date", "")]}, tmp_path / "v.toml")
+    for column in (*draft.columns[1:], *untyped.columns):
+        assert (column.rule, column.values) == ("", "")
+        assert column.example.startswith("2024-01-01")
+        assert column.why.endswith("it can be counted and filtered only")
+    with listening(begin_service(draft, FAST)) as running:
+        visit = Visit(running)
+        visit.cookie = visit.get(f"/begin/{running.service.secret}").headers["set-cookie"].partition(";")[0]
+        page = visit.get("/steward/new").data.decode()
+    assert 'value="" placeholder="such as 2024-01-01, 2024-12-31"' in page
+    assert not re.search(r'value="2024', page)

@@ -12,24 +12,12 @@ import typer
 from discreet.cli.commands.serve import see_installed
 from discreet.cli.options import Usage
 from discreet.cli.place import source_of
-from discreet.cli.suggest import is_value, suggest, units
+from discreet.cli.suggest import EXAMPLE_BUDGET, EXAMPLE_ROWS, EXAMPLES, is_value, suggest, units
 from discreet.cli.wizard import decide
 from discreet.escaping import toml_text
 
 if TYPE_CHECKING:
     from discreet.engines.engine import Engine
-
-_RULES = {
-    "INTEGER": "bounds = [0, 100]",
-    "FLOAT": "bounds = [0.0, 100.0]",
-    "BOOLEAN": "",
-    "TEXT": 'keys = ["A", "B"]',
-    "DATE": "bounds = [2024-01-01, 2024-12-31]",
-    "TIMESTAMP": "bounds = [2024-01-01T00:00:00, 2024-12-31T23:59:59]",
-    "OTHER": "",
-    "": 'type = "text"',
-}
-"""The declarations that a column can have, by its type; the empty type is that of CSV."""
 
 
 def command(
@@ -132,9 +120,9 @@ _PREFACE = """\
 # knowledge of the subject, never by looking at this data: this file is as good as public. Every key is explained
 # in docs/policy.md.
 """
-_BUDGET = """\
+_BUDGET = f"""\
 [budget]
-# epsilon = 1   # DECIDE: all that may ever be spent; smaller protects more, above 10 little
+# epsilon = {EXAMPLE_BUDGET}   # DECIDE: all that may ever be spent; smaller protects more, above 10 little
 """
 
 
@@ -164,7 +152,7 @@ def _table(name: str, columns: Columns, several: bool) -> str:
 def _unit_lines(columns: Columns, several: bool) -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
     """The lines that make a table private, which work together as they stand, and the lines that may replace them."""
     guesses = units(list(columns))
-    rows = ("max_rows = 3", "how many rows of one unit count; more rows need more noise")
+    rows = (f"max_rows = {EXAMPLE_ROWS}", "how many rows of one unit count; more rows need more noise")
     row = ('privacy_unit = "row"', "if nobody has more than one row; without max_rows")
     elsewhere = [
         ('privacy_unit = "TABLE.COLUMN"', "if another table says whose a row is; with max_rows and"),
@@ -188,7 +176,7 @@ def _rule(name: str, kind: str) -> tuple[str, str]:
     """The line about a column, and the words beside it."""
     item = kind.removesuffix("S")
     found = suggest(name, item)
-    rule, why = (_RULES[item], "") if found is None else found
+    rule, why = (EXAMPLES[item], "") if found is None else found
     if item != kind:
         rule = ", ".join(part for part in (rule, "max_items = 3") if part)
         why = "a list: how its items are, and how many of one row UNNEST takes"

@@ -15,6 +15,7 @@ from discreet.release.answer import Release
 from discreet.release.documents import FEW, FORMS, AnswerText, dump, state
 from discreet.release.exactly import exact
 from discreet.server.access import needs
+from discreet.server.api.previews import previewed, workload_previewed
 from discreet.server.bodies import (
     ExplainQuestion,
     MockQuestion,
@@ -27,7 +28,7 @@ from discreet.server.bodies import (
 from discreet.server.people import Caller
 from discreet.server.records.asks import Began, budget_beside
 from discreet.server.records.sent import SentAnswer
-from discreet.server.service import Service, shown
+from discreet.server.service import Service, see_size, shown
 from discreet.session.analyst import AnalystSession
 from discreet.session.question import Question as SessionQuestion
 
@@ -104,7 +105,7 @@ async def schema(name: str, caller: Reader, service: Here) -> dict[str, Any]:
 async def preview(name: str, body: PreviewQuestion, caller: Analyst, service: Here) -> dict[str, Any]:
     """Nothing is read and nothing is charged."""
     return await service.look(
-        caller, lambda: wire.of_preview(service.session(caller, name).preview(**body.looked()))
+        caller, lambda: wire.of_preview(previewed(service.session(caller, name), body.looked()))
     )
 
 
@@ -225,7 +226,7 @@ async def workload(
 async def look_at_workload(name: str, body: WorkloadLook, caller: Analyst, service: Here) -> dict[str, Any]:
     """Nothing is read and nothing is charged."""
     return await service.look(
-        caller, lambda: wire.of_workload(service.session(caller, name).preview_workload(**body.looked()))
+        caller, lambda: wire.of_workload(workload_previewed(service.session(caller, name), body.looked()))
     )
 
 
@@ -233,11 +234,16 @@ async def look_at_workload(name: str, body: WorkloadLook, caller: Analyst, servi
 async def offer(name: str, body: Question, caller: Asker, service: Here) -> dict[str, Any]:
     """For a federation: price, declarations and a digest of the plan. Nothing is read and nothing is charged.
 
-    A token that may not ask is refused here, before another data set is charged.
+    A token that may not ask is refused here, before another data set is charged, and so is a table that is too large.
     """
-    return await service.look(
-        caller, lambda: wire.of_offer(offered(service.session(caller, name), asked_of(body)))
-    )
+
+    def made() -> dict[str, Any]:
+        session = service.session(caller, name)
+        offer = wire.of_offer(offered(session, asked_of(body)))
+        see_size(session.look(**body.asked()))
+        return offer
+
+    return await service.look(caller, made)
 
 
 @router.post("/datasets/{name}/integers", summary="The noisy integers of a question, for its epsilon")

@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, Response
 from discreet.dbapi.words import Words
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.rational import exact
+from discreet.server.api.previews import previewed
 from discreet.server.bodies import Question
 from discreet.server.pages import form, together
 from discreet.server.pages.answers import Analyst, answer_page, url_of
@@ -156,7 +157,7 @@ async def _previewed(
         session = service.session(visitor.caller, name)
 
         def look() -> tuple[Preview, list[Preview]]:
-            found = session.preview(**{"epsilon": 1, **given})
+            found = previewed(session, {"epsilon": 1, **given})
             if found.groups and "epsilon" not in given and priced(given["query"]) is None:
                 raise InvalidParameter("The price is missing.", "Write an epsilon, such as 0.1.")
             return found, at_prices(session, given, found)

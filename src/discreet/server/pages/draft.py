@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import datetime as dt
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 from discreet.errors import InvalidParameter
 from discreet.policy import Policy
+from discreet.policy.listed import read_keys
 from discreet.rational import decimal
 from discreet.records import dataclass
 from discreet.server.pages.checks import MUCH
@@ -31,6 +33,7 @@ class Column:
         rule: "bounds", "keys", or empty to leave it out.
         values: the two bounds, or the keys, with commas between.
         why: the reason of the proposal.
+        example: of such values, where there is no proposal.
     """
 
     name: str
@@ -38,6 +41,7 @@ class Column:
     rule: str = ""
     values: str = ""
     why: str = ""
+    example: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +54,8 @@ class PolicyDraft:
         table: its name in questions.
         columns: of the table.
         units: the columns that may tell people apart, the likeliest first.
+        max_rows: an example of the rows of one person that count.
+        epsilon: an example of a budget.
     """
 
     place: Path
@@ -57,11 +63,16 @@ class PolicyDraft:
     table: str
     columns: tuple[Column, ...]
     units: tuple[str, ...] = ()
+    max_rows: str = ""
+    epsilon: str = ""
 
 
 def proposed(draft: PolicyDraft) -> dict[str, str]:
-    """The fields of the form before anybody has decided."""
-    fields = {"unit": draft.units[0] if draft.units else "", "max_rows": "3", "epsilon": "1"}
+    """The fields of the form before anybody has decided.
+
+    Who is protected, how many rows of them count and how much may be spent are nobody's to guess.
+    """
+    fields = {"unit": "", "max_rows": "", "epsilon": ""}
     for i, column in enumerate(draft.columns):
         fields |= {f"rule{i}": column.rule, f"values{i}": column.values}
     return fields
@@ -85,38 +96,60 @@ def policy_of(draft: PolicyDraft, fields: Mapping[str, str]) -> Policy:
         raise InvalidParameter(
             "Nobody is protected yet.", "Say who: the column that tells people apart, or each row."
         )
-    bounds: dict[str, object] = {}
-    keys: dict[str, object] = {}
-    types: dict[str, object] = {}
+    rules: dict[str, dict[str, Any]] = {"bounds": {}, "keys": {}, "types": {}}
     for i, column in enumerate(draft.columns):
-        rule = fields.get(f"rule{i}", "")
-        if not rule or column.name == unit:
-            continue
-        given = [part.strip() for part in fields.get(f"values{i}", "").split(",") if part.strip()]
-        read = [_read(part) for part in given]
-        if rule == "keys" and given:
-            numbers = column.kind in ("", "INTEGER") and all(isinstance(one, Fraction) for one in read)
-            keys[column.name] = [int(part) for part in given] if numbers and _whole(given) else given
-        elif rule == "bounds" and len(given) == 2 and None not in read:
-            bounds[column.name] = tuple(read)
-            if not column.kind and _whole(given):
-                types[column.name] = "integer"
-        else:
-            raise InvalidParameter(
-                f"The declaration of {column.name} cannot be read.",
-                "Write two bounds, such as 0, 120, or the keys with commas between.",
-            )
+        if column.name != unit:
+            for rule, declared in _declared(column, fields.get(f"rule{i}", ""), fields.get(f"values{i}", "")):
+                rules[rule][column.name] = declared
     rows = None if unit == "row" else _rows(fields.get("max_rows", ""))
-    epsilon = decimal(fields.get("epsilon", "").strip(), "The budget")
+    epsilon = _budget(fields.get("epsilon", "").strip())
+    return Policy.for_table(
+        draft.table, privacy_unit=unit, budget=epsilon, max_rows=rows, source=draft.url,
+        bounds=rules["bounds"], keys=rules["keys"], types=rules["types"],
+    )  # fmt: skip
+
+
+def _declared(column: Column, rule: str, text: str) -> Iterator[tuple[str, object]]:
+    """The declarations of a column, each with the option of `Policy.for_table` that takes it."""
+    given = [part.strip() for part in text.split(",") if part.strip()]
+    if not rule:
+        if given and text != column.values:
+            raise InvalidParameter(
+                f"Values of {column.name} are given, and it is left out.",
+                "Choose bounds or keys beside them, or empty the field.",
+            )
+        return
+    if rule == "keys" and given:  # commas alone are a slip
+        keys = read_keys(text)
+        if column.kind == "INTEGER" and _whole(given):
+            yield "keys", [int(part) for part in given]
+        else:
+            yield "keys", keys if column.kind in ("", "INTEGER") else [str(key) for key in keys]
+        return
+    read = [_read(part) for part in given]
+    if rule != "bounds" or len(given) != 2 or None in read:
+        raise InvalidParameter(
+            f"The declaration of {column.name} cannot be read.",
+            "Write two bounds, such as 0, 120, or the keys with commas between.",
+        )
+    yield "bounds", tuple(read)
+    if not column.kind and _whole(given):
+        yield "types", "integer"
+
+
+def _budget(text: str) -> Fraction:
+    if not text:
+        raise InvalidParameter(
+            "How much may ever be spent is not decided yet.",
+            "Write a budget: smaller protects more, above 10 little.",
+        )
+    epsilon = decimal(text, "The budget")
     if epsilon > MOST:
         raise InvalidParameter(
             f"A budget above {MOST} protects nobody: from about {MUCH} on, it promises little to one person.",
             "Write 1, or 3; a larger number than this page takes can be written into the policy file.",
         )
-    return Policy.for_table(
-        draft.table, privacy_unit=unit, budget=epsilon, max_rows=rows, bounds=bounds, keys=keys, types=types,
-        source=draft.url,
-    )  # fmt: skip
+    return epsilon
 
 
 def _whole(given: list[str]) -> bool:
@@ -134,6 +167,11 @@ def _read(text: str) -> object:
 
 
 def _rows(text: str) -> int:
+    if not text.strip():
+        raise InvalidParameter(
+            "How many rows of one person count is not decided yet.",
+            "Write a number: further rows of a person are left out, and a larger number needs more noise.",
+        )
     if not re.fullmatch(r"[0-9]{1,9}", text.strip(), re.ASCII):
         raise InvalidParameter("The rows of a person are no whole number.", "Write 3.")
     return int(text)

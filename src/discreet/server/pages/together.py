@@ -14,6 +14,7 @@ from discreet.dbapi.named_statements import statements
 from discreet.errors import DiscreetError, InvalidParameter, QueryRefused
 from discreet.release import shown
 from discreet.release.answer import Release
+from discreet.server.api.previews import workload_previewed
 from discreet.server.bodies import Workload
 from discreet.server.pages.site import Visitor, page, service_of
 from discreet.server.records.asks import budget_beside
@@ -62,7 +63,7 @@ async def previewed(request: Request, visitor: Visitor, name: str, given: dict[s
     session = service.session(visitor.caller, name)
     options = {option: value for option, value in given.items() if option != "query"}
     try:
-        return await service.look(visitor.caller, lambda: session.preview_workload(**options))
+        return await service.look(visitor.caller, lambda: workload_previewed(session, options))
     except QueryRefused as error:
         raise _unplaced(error) from None
 
