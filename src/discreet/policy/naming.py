@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from string import ascii_lowercase, ascii_uppercase
+
+_LOWER = str.maketrans(ascii_uppercase, ascii_lowercase)
 
 
 def meant(name: str, names: Iterable[str]) -> list[str]:
@@ -17,8 +20,23 @@ def meant(name: str, names: Iterable[str]) -> list[str]:
     listed = list(names)
     if name in listed:
         return [name]
-    folded = name.lower()
-    return [each for each in listed if each.lower() == folded]
+    lower = name.lower()
+    return [each for each in listed if each.lower() == lower]
+
+
+def folded(name: str) -> str:
+    """A name as DuckDB compares it with others: it takes É and é for two letters.
+
+    Example:
+        >>> folded("AÉ")
+        'aÉ'
+    """
+    return name.translate(_LOWER)
+
+
+def distinct(names: Sequence[str]) -> bool:
+    """Whether DuckDB tells all names apart."""
+    return len(set(map(folded, names))) == len(names)
 
 
 def twins(names: Iterable[str]) -> list[str]:

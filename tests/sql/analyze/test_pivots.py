@@ -155,6 +155,29 @@ def test_an_empty_text_and_twins_but_for_capitals_are_named_as_by_duckdb(sql: st
     assert len(release) == len(values)
 
 
-def test_a_value_that_stands_twice_is_refused_as_in_duckdb() -> None:
-    with pytest.raises(QueryRefused, match="The value 'M' stands twice behind IN"):
-        bench.answered("PIVOT t ON sex IN ('M', 'M') USING COUNT(*) GROUP BY city")
+@pytest.mark.parametrize("sql", [
+    "PIVOT rows ON k USING COUNT(*) GROUP BY g",
+    'SELECT "é" FROM (PIVOT rows ON k USING COUNT(*) GROUP BY g)',
+    'SELECT g, "É" + 1 AS n, "é" FROM (PIVOT rows ON k IN (\'É\', \'é\') USING COUNT(*) GROUP BY g)',
+    "PIVOT rows ON v IN (1, '1', '2') USING COUNT(*) GROUP BY g",
+])  # fmt: skip
+def test_columns_are_told_apart_as_by_duckdb(sql: str) -> None:
+    """It folds the letters of ASCII alone, and a number and a text are two values to it."""
+    keys = ["É", "é", "x"]
+    rows = pa.table({"k": keys * 4, "g": ["p", "q"] * 6, "v": [1, 1, 1, 2, 2, 2] * 2})
+    session = shared.protect({"rows": rows}, privacy_unit="row", budget=1000,
+                             keys={"k": keys, "g": ["p", "q"], "v": [1, 2]})  # fmt: skip
+    with duckdb.connect() as plain:
+        plain.register("rows", rows)
+        expected = plain.sql(sql)
+        columns, values = expected.columns, expected.fetchall()
+    release = session.sql(sql, epsilon=200)
+    assert release.columns == columns
+    found = zip(*(release.to_dict()[name] for name in columns), strict=True)
+    assert sorted(map(tuple, found)) == sorted(values)
+
+
+@pytest.mark.parametrize("twice", ["'M'", "CAST('M' AS VARCHAR)", "M"])
+def test_a_value_that_stands_twice_is_refused_as_in_duckdb(twice: str) -> None:
+    with pytest.raises(QueryRefused, match=r"The value .*'M'.* stands twice behind IN"):
+        bench.answered(f"PIVOT t ON sex IN ('M', {twice}) USING COUNT(*) GROUP BY city")

@@ -66,6 +66,7 @@ def test_another_comparison_with_a_list_is_refused_for_what_it_is(
 @pytest.mark.parametrize("condition", [
     "day IN (SELECT day FROM feasts)", "day = (SELECT MAX(day) FROM feasts)",
     "(day, x) IN (SELECT day, 1 FROM feasts)", "at IN (SELECT at FROM feasts)",
+    "list_contains((SELECT list(day) FROM feasts), day)", "list_contains((SELECT list(at) FROM feasts), at)",
 ])  # fmt: skip
 def test_a_year_before_1000_is_one(condition: str) -> None:
     days = [dt.date(999, 1, 1), dt.date(999, 1, 2), dt.date(1999, 1, 1)]

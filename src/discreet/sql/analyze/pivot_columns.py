@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.policy.naming import folded
 from discreet.sql.expressions.span import Value
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.nodes import literal_of
@@ -69,25 +70,39 @@ def name_of_public(value: Value) -> str:
     return name_of_value(literal_of(value))
 
 
+def kind_of_value(value: exp.Expr) -> tuple[str, str]:
+    """The name and the type of a value behind IN, which DuckDB tells it from others by: 1 and '1' are two values.
+
+    Example:
+        >>> from sqlglot import parse_one
+        >>> kind_of_value(parse_one("1")), kind_of_value(parse_one("'1'")), kind_of_value(parse_one("DATE '1'"))
+        (('1', ''), ('1', 'TEXT'), ('1', 'DATE'))
+    """
+    kind = value.to.sql() if isinstance(value, exp.Cast) else ""
+    if (isinstance(value, exp.Literal) and value.is_string) or kind == "VARCHAR":
+        kind = "TEXT"
+    return name_of_value(value), kind
+
+
 def told_apart(names: Sequence[str], before: Sequence[str]) -> list[str]:
-    """The names of columns, with a number behind one that stood before, but for capitals, as DuckDB makes them.
+    """The names of columns, with a number behind one that stood before, as DuckDB makes them.
 
     Args:
         names: of the columns.
         before: the names of the columns before them.
 
     Example:
-        >>> told_apart(["A", "a", "a_1", "g"], ["g"])
-        ['A', 'a_1', 'a_1_1', 'g_1']
+        >>> told_apart(["A", "a", "a_1", "g", "É", "é"], ["g"])
+        ['A', 'a_1', 'a_1_1', 'g_1', 'É', 'é']
     """
-    uses = {name.lower(): 1 for name in before}
+    uses = {folded(name): 1 for name in before}
     out = []
     for name in names:
         new = name
-        while new.lower() in uses:
-            new = f"{name}_{uses[name.lower()]}"
-            uses[name.lower()] += 1
-        uses[new.lower()] = 1
+        while folded(new) in uses:
+            new = f"{name}_{uses[folded(name)]}"
+            uses[folded(name)] += 1
+        uses[folded(new)] = 1
         out.append(new)
     return out
 

@@ -21,6 +21,7 @@ from discreet.sql.analyze.from_clause import single
 from discreet.sql.analyze.pivot_columns import (
     EMPTY,
     is_condition,
+    kind_of_value,
     name_of_aggregate,
     name_of_public,
     name_of_value,
@@ -164,17 +165,17 @@ class Pivoting:
     def _values(self, on: exp.Expr) -> Iterator[tuple[str, exp.Expr]]:
         """The names of columns, each with the condition of its rows."""
         if isinstance(on, exp.In) and on.expressions and not is_condition(on):
-            seen: set[str] = set()
+            seen: set[tuple[str, str]] = set()
             for item in on.expressions:
                 value = item.this if isinstance(item, exp.Alias) else item
                 name = item.args["alias"].name if isinstance(item, exp.Alias) else name_of_value(value)
                 if isinstance(value, exp.Column) and not value.table:
                     value = exp.Literal.string(value.name)  # a bare name is a text, as in DuckDB
-                if name_of_value(value) in seen:
+                if kind_of_value(value) in seen:
                     raise self._refuse(
                         f"The value {rewrites.sql(value)} stands twice behind IN.", "Name it once."
                     )
-                seen.add(name_of_value(value))
+                seen.add(kind_of_value(value))
                 if value.find(exp.Column):
                     raise self._refuse("A column stands among the values of a PIVOT.", "Name values there.")
                 yield name, exp.EQ(this=on.this.copy(), expression=value.copy())

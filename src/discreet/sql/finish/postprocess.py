@@ -14,6 +14,7 @@ from discreet import arrow
 from discreet.engines.sandbox import Sandbox, uncharged
 from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError, QueryRefused
+from discreet.policy.naming import distinct
 from discreet.release.noisy_schema import CELL, ID, aggregate_name, key_name
 from discreet.sql.finish.answered import Answered as Answered
 from discreet.sql.finish.nested import gathered, noise_in, spread
@@ -365,7 +366,7 @@ def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | Non
         QueryRefused: DuckDB cannot run the statement.
     """
     post, has_cell = shared_with_cell(plan)
-    if has_cell and picks_all(post) and _distinct(names_of(post)):
+    if has_cell and picks_all(post) and distinct(names_of(post)):
         return None  # DuckDB has nothing to do then
     return schema_of(plan, public)
 
@@ -391,10 +392,6 @@ def schema_of(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema:
             result = sandbox.run(plan.post.sql("duckdb"))
     except PostProcessingError as error:
         raise QueryRefused(error.cause, error.fix) from None
-    if not _distinct(result.column_names):
+    if not distinct(result.column_names):
         raise QueryRefused(*TWINS)
     return result.schema
-
-
-def _distinct(names: Sequence[str]) -> bool:
-    return len(set(map(str.lower, names))) == len(names)

@@ -17,9 +17,13 @@ def literal_of(value: Any) -> exp.Expr:
     """A public value as SQL. `exp.convert` writes the year 999 with three digits where the C library does.
 
     Example:
-        >>> literal_of(dt.date(999, 1, 2)).sql("duckdb")
-        "CAST('0999-01-02' AS DATE)"
+        >>> literal_of(dt.date(999, 1, 2)).sql("duckdb"), literal_of([dt.date(1, 1, 1)]).sql("duckdb")
+        ("CAST('0999-01-02' AS DATE)", "[CAST('0001-01-01' AS DATE)]")
     """
+    if isinstance(value, list):
+        return exp.Array(expressions=[literal_of(item) for item in value])
+    if isinstance(value, dict):
+        return exp.Map(keys=literal_of(list(value)), values=literal_of(list(value.values())))
     if isinstance(value, dt.date) and not isinstance(value, dt.datetime):
         return exp.DateStrToDate(this=exp.Literal.string(value.isoformat()))
     return exp.convert(value)
