@@ -235,8 +235,8 @@ _OWN: frozenset[type] = frozenset({bool, int, float, str, dt.date, dt.datetime, 
 def _own(value: Any) -> object:
     """The date, time stamp, text or whole number that a member of an Enum, a NumPy or a pandas value is.
 
-    A policy keeps these only: so its digest, its TOML and the name of its ledger are those of the plain value. What is
-    below a microsecond is left out, as no engine keeps more of a time stamp. Other values stay.
+    A policy keeps these only: so its digest, its TOML and the name of its ledger are those of the plain value. A
+    time stamp ends at its microseconds, as no engine keeps more of it. Other values stay.
 
     Example:
         >>> import enum
