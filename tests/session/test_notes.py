@@ -44,7 +44,11 @@ def test_counts_of_the_rows_of_a_unit_as_a_key_are_clamped() -> None:
             str(session.sql(f"SELECT {key} AS k, COUNT(*) AS n FROM {each} GROUP BY {key}", epsilon=1).card())
             for key in ("visits", "visits + 1", "clamp(visits, 1, 2)")
         ]
-    assert ["clamped as if it had max_rows rows at most" in one for one in answers] == [True, True, False]
+    assert ["clamped as if it had no more rows than may count" in one for one in answers] == [
+        True,
+        True,
+        False,
+    ]
 
 
 BOUND = "values outside their bounds, which count as the bound"

@@ -178,7 +178,7 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
     ):
         yield "values outside their bounds, which are in the group of the bound"
     if any(_to_cap(part.rows.relation, key) for part in parts for key in part.keys):
-        yield "keys that count or add up the rows of a unit, which are clamped as if it had max_rows rows at most"
+        yield "keys that count or add up the rows of a unit, which are clamped as if it had no more rows than may count"
     if any(workload.closed for workload in plan.workloads):
         yield "rows that are in none of the parts of a total, which are not in the total either"
     if any(not key.public for key in keys):
