@@ -44,6 +44,13 @@ def test_a_question_is_asked_of_a_server(service: Service, run: Run, tmp_path: P
     )
 
 
+def test_a_server_answers_a_free_question_without_a_price(service: Service, run: Run) -> None:
+    answer = run("query", "--server", service.url, "SELECT 1 AS one", "--json")
+    assert (answer.exit_code, json.loads(answer.stdout or "{}").get("rows")) == (0, [{"one": 1}])
+    refused = run("query", "--server", service.url, COUNT)
+    assert (refused.exit_code, "name the cost with --epsilon" in refused.stderr) == (2, True)
+
+
 def test_previews_and_invented_data_are_free(service: Service, run: Run) -> None:
     assert "± " in run("preview", "--server", service.url, COUNT, "--epsilon", "0.5").stdout
     mock = run("query", "--mock", "--server", service.url, COUNT, "--epsilon", "5")

@@ -44,7 +44,11 @@ def test_counts_of_the_rows_of_a_unit_as_a_key_are_clamped() -> None:
             str(session.sql(f"SELECT {key} AS k, COUNT(*) AS n FROM {each} GROUP BY {key}", epsilon=1).card())
             for key in ("visits", "visits + 1", "clamp(visits, 1, 2)")
         ]
-    assert ["clamped as if it had max_rows rows at most" in one for one in answers] == [True, True, False]
+    assert ["clamped as if it had no more rows than may count" in one for one in answers] == [
+        True,
+        True,
+        False,
+    ]
 
 
 BOUND = "values outside their bounds, which count as the bound"
@@ -101,3 +105,33 @@ def test_counts_of_clamped_values_say_where_those_outside_the_bounds_are(query: 
                         budget=9, ledger=":memory:") as session:  # fmt: skip
         card = str(session.sql(query, epsilon=1).card())
     assert [one for one in (BOUND, GROUP) if one in card] == [said] * bool(said)
+
+
+CLAMPED = ("values outside their bounds", "how much that cut off")
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("AVG(well)", False),
+        ("AVG(well::INTEGER)", False),
+        ("AVG(CASE WHEN sex = 'a' THEN 1 ELSE 0 END)", False),
+        ("AVG(CASE WHEN age > 30 THEN 1 ELSE 0 END)", False),
+        ("STDDEV(2 * CASE WHEN well THEN 1 ELSE 0 END + 1)", False),
+        ("MEDIAN(CASE WHEN well THEN 1 ELSE 0 END)", False),
+        ("AVG(y)", False),
+        ("AVG(age)", True),
+        ("AVG(50 - age)", True),
+        ("AVG(CASE WHEN well THEN age ELSE 0 END)", True),
+        ("AVG(CASE WHEN well THEN 1 ELSE 0 END) + AVG(age)", True),
+        ("AVG(clamp(CASE WHEN well THEN 1 ELSE 0 END, 0, 0.5))", True),
+        ("AVG(z)", True),
+    ],
+)
+def test_nothing_is_clamped_where_literals_and_conditions_alone_are_added_up(value: str, said: bool) -> None:
+    people = pa.table({"age": [31, 47, 62], "sex": ["a", "b", "a"], "well": [True, False, True]})
+    query = f"SELECT {value} AS n FROM (SELECT *, CASE WHEN well THEN 1 ELSE 0 END AS y, age + 1 AS z FROM t)"
+    with shared.protect(people, table="t", privacy_unit="row", bounds={"age": (20, 50)},
+                        keys={"sex": ["a", "b"]}, budget=9, ledger=":memory:") as session:  # fmt: skip
+        card = str(session.sql(query, epsilon=1).card())
+    assert [part in card for part in CLAMPED] == [said, said]

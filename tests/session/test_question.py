@@ -8,6 +8,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from tests import shared
@@ -141,3 +143,15 @@ def test_no_parameter_of_a_question_is_forgotten(forgotten: int, monkeypatch: py
     monkeypatch.setattr(question, "_known_parameters", without)
     assert read(first) == read(changed)
     question._known.cache_clear()
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in inspect.signature(Question.read).parameters if name != "text"]
+)
+@pytest.mark.parametrize("wrong", [[0.1], pd.Series([0.1]), np.array([0.1]), {"n": [1]}, set()])
+def test_a_parameter_that_cannot_be_hashed_is_refused_by_name(name: str, wrong: Any) -> None:
+    given: dict[str, Any] = {"epsilon": 1, name: wrong}
+    if name == "split" and isinstance(wrong, set):
+        given["split"] = [0.1]
+    with pytest.raises(InvalidParameter):
+        Question.read(COUNT, **given)

@@ -115,8 +115,9 @@ def _lines(found: dict[str, Any], best: Strategy) -> list[str]:
     noise = f" with {found['noise']} noise" if delta else ""
     lines.append(f"Take {best.name}{noise}: {words}.")
     if found["best"] != "doubling":
-        lines.append("Without a last period, leave out --periods: doubling needs none." if not window else
-                     "For a window period and tree need no last period: --periods may be left out.")  # fmt: skip
+        lines.append("Where no period is the last, `discreet stream` without --periods takes doubling." if not window
+                     else "For a window period and tree need no last period: `discreet stream` takes them without "
+                     "--periods.")  # fmt: skip
     return lines
 
 

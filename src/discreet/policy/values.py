@@ -6,7 +6,7 @@ import datetime as dt
 import re
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from discreet.accounting.tally import RULES, Rule
 from discreet.errors import InvalidParameter
@@ -118,6 +118,12 @@ def items(value: object) -> int | None:
 
 
 def _bound(value: object) -> Bound:
+    value = _own(value)
+    if _missing(value):
+        raise wrong(
+            "A bound is missing (None, NaT or NA).",
+            "Give both: the least and the greatest value that counts.",
+        )
     if isinstance(value, dt.datetime):
         return value.astimezone(dt.UTC).replace(tzinfo=None) if value.tzinfo else value
     if isinstance(value, dt.date):
@@ -223,19 +229,61 @@ def type_of_values(bounds: tuple[Bound, Bound] | None, keys: tuple[Key, ...] | N
 _MOMENTS: dict[type, str] = {dt.datetime: "timestamp", dt.date: "date"}
 
 
+_OWN: frozenset[type] = frozenset({bool, int, float, str, dt.date, dt.datetime, type(None)})
+
+
+def _own(value: Any) -> object:
+    """The date, time stamp, text or whole number that a member of an Enum, a NumPy or a pandas value is.
+
+    A policy keeps these only: so its digest, its TOML and the name of its ledger are those of the plain value. A
+    time stamp ends at its microseconds, as no engine keeps more of it. Other values stay.
+
+    Example:
+        >>> import enum
+        >>> _own(enum.IntEnum("Level", "LOW HIGH").HIGH)
+        2
+    """
+    if type(value) in _OWN or _missing(value):
+        return value
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, dt.datetime):
+        return dt.datetime.combine(dt.date(value.year, value.month, value.day), value.timetz())
+    if isinstance(value, dt.date):
+        return dt.date(value.year, value.month, value.day)
+    if type(value).__name__ == "datetime64":
+        # Nanoseconds would become a whole number.
+        return value.astype("datetime64[us]").item() if isinstance(value.item(), int) else value.item()
+    return value
+
+
+def _missing(value: object) -> bool:
+    """Whether a value is None, or the missing moment or value of pandas, which need not be installed."""
+    return value is None or type(value).__name__ in ("NaTType", "NAType")
+
+
 def _plain(value: object) -> list[object]:
     """Turn a list, array, Series or Arrow column into Python values."""
-    for method in ("to_pylist", "tolist", "to_list"):
+    # An array of moments in nanoseconds would become whole numbers.
+    moments = getattr(getattr(value, "dtype", None), "kind", "") == "M"
+    for method in () if moments else ("to_pylist", "tolist", "to_list"):
         if hasattr(value, method):
             return list(getattr(value, method)())
     if isinstance(value, Mapping) or not isinstance(value, Iterable):
         raise wrong(f"Keys cannot be made from a {type(value).__name__}.", 'Give a list, or "table.column".')
-    return [each.item() if hasattr(each, "item") else each for each in value]
+    return [
+        each.item() if hasattr(each, "item") and type(each).__name__ != "datetime64" else each
+        for each in value
+    ]
 
 
 def _distinct(values: list[object]) -> tuple[Key, ...]:
-    # NaN and NaT are the only values that differ from themselves.
-    values = [each for each in values if each is not None and each == each]
+    if not set(map(type, values)) <= _OWN:
+        values = [_own(each) for each in values]
+    # NaN is the only one of the others that differs from itself.
+    values = [each for each in values if not _missing(each) and each == each]
     kinds = set(map(type, values))
     if kinds == {float} and all(each.is_integer() for each in values):  # type: ignore[attr-defined]
         values, kinds = [int(each) for each in values], {int}  # type: ignore[call-overload]

@@ -18,7 +18,7 @@ from discreet.sql.lower.uses import ranks, uses_of
 from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.drafts.draft import for_all_literals
-from discreet.sql.plan.plan import QueryPlan
+from discreet.sql.plan.plan import AnyMeasure, QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
 CHOSEN = "that the earlier answers may be why the question was asked: without reuse its noise is independent of them"
@@ -73,7 +73,7 @@ def _notes_of(
             notes.append(f"rows of a unit beyond its first {kept}, which are dropped before counting")
     if any(_has_types(part.rows, texts) for release in plan.releases for part in release.parts):
         notes.append("values that do not fit the declared type of their column, which are NULL")
-    bounded = [m for release in plan.releases for m in release.measures if m.grid is not None]
+    bounded = _bounded(plan)
     clamped = bool(bounded)
     adds_up = any(not isinstance(m, LeafCounts) for m in bounded)
     if adds_up:
@@ -104,6 +104,35 @@ def _notes_of(
     elif without:
         notes.append(f"{', '.join(without)}: no interval could be derived")
     return (" and ".join(dict.fromkeys(units)) + classes, *dict.fromkeys(notes))
+
+
+def _bounded(plan: QueryPlan) -> list[AnyMeasure]:
+    """The measures of values that may be outside their bounds."""
+    return [
+        measure
+        for release in plan.releases
+        for measure in release.measures
+        if measure.grid is not None
+        and not all(
+            _of_conditions(release.parts[measure.part].rows.relation, value) for value in measure.arguments
+        )
+    ]
+
+
+def _of_conditions(relation: Relation, value: Expression) -> bool:
+    """Whether a value comes from literals and conditions alone, as that of CASE … THEN 1 ELSE 0 END does.
+
+    Its bounds follow from the literals, so that it is never outside them.
+    """
+    if isinstance(value, Literal) or value.type is Type.BOOLEAN:
+        return True
+    if isinstance(value, Call):
+        return value.name != "clamp" and all(_of_conditions(relation, arg) for arg in value.args)
+    if not isinstance(relation, Select) or not isinstance(value, Column):
+        return False
+    if relation.items is None:
+        return _of_conditions(relation.source, value)
+    return any(name == value.name and _of_conditions(relation.source, item) for name, item in relation.items)
 
 
 def _of_people(plan: QueryPlan) -> tuple[str, list[str]]:
@@ -145,7 +174,7 @@ def _of_groups(plan: QueryPlan) -> Iterator[str]:
     ):
         yield "values outside their bounds, which are in the group of the bound"
     if any(_to_cap(part.rows.relation, key) for part in parts for key in part.keys):
-        yield "keys that count or add up the rows of a unit, which are clamped as if it had max_rows rows at most"
+        yield "keys that count or add up the rows of a unit, which are clamped as if it had no more rows than may count"
     if any(workload.closed for workload in plan.workloads):
         yield "rows that are in none of the parts of a total, which are not in the total either"
     if any(not key.public for key in keys):

@@ -158,6 +158,8 @@ def _by_policy(
 
 def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) -> Session:
     try:
+        # A policy that does not fit the data leaves no ledger behind.
+        policy.check(engine.schema(), getattr(engine, "csv_tables", ()))
         return Session(engine, policy, open_ledger(place, may_read=True))
     except BaseException:
         engine.close()

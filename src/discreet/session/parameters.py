@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 GROUP_ROWS = 1000
 """How many rows a preview reckons with in a group."""
+NO_EPSILON = "This question has a cost, and epsilon is missing."
+"""The cause, by which the command line tells this error from others."""
 MOCK_ROWS = 10_000
 """How many rows an invented table gets."""
 
@@ -120,7 +122,7 @@ def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
     """Refuse a question that has a cost and no epsilon."""
     if epsilon is None and plan.releases:
         raise InvalidParameter(
-            "This question has a cost, and epsilon is missing.",
+            NO_EPSILON,
             "Write epsilon=0.1, in a notebook %%discreet --epsilon 0.1, or over a connection for SQL "
             "SET discreet.epsilon = 0.1; a preview finds the least one for an error.",
         )

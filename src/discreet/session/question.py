@@ -161,7 +161,10 @@ def _read(
         epsilon, confidence, delta, max_rows, max_groups, max_rows_per_group, simultaneous, intervals, diagnose,
         nonnegative, integers,
     )  # fmt: skip
-    return Question(text, **(_parameters(*given, split) if split is not None else _known_parameters(*given)))
+    if split is None:
+        with contextlib.suppress(TypeError):  # one that cannot be hashed, as a list or a column
+            return Question(text, **_known_parameters(*given))
+    return Question(text, **_parameters(*given, split))
 
 
 def _parameters(

@@ -56,6 +56,16 @@ def test_stream(run: Run, tmp_path: Path) -> None:
     assert run("plan", "--counts", "30", "-e", "1", "--max-rows", "2").exit_code == 2
 
 
+@pytest.mark.parametrize("window", [[], ["--window", "7"]])
+def test_stream_names_no_option_that_plan_lacks(window: list[str], run: Run) -> None:
+    said = run("plan", "--stream", "30", "-e", "1", *window).stdout
+    assert "`discreet stream`" in said.splitlines()[-1]
+    options = run("plan", "--help").stdout
+    own = said.replace(said.splitlines()[-1], "")
+    assert "--periods" not in options
+    assert all(option in options for option in re.findall(r"--[a-z]+", own))
+
+
 def test_proportion(run: Run) -> None:
     said = run("plan", "--proportion", "--error", "0.01", "--epsilon", "1").stdout
     assert "n = 141 (at least 142 people)" in said

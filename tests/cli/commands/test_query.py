@@ -381,3 +381,34 @@ def test_a_source_that_is_not_there_names_the_charge(run: Run) -> None:
     assert result.exit_code == 2
     assert "error: --source: There is no file" in result.stderr
     assert "charged: nothing" in result.stderr
+
+
+def with_days(folder: Path) -> None:
+    parquet.write_table(pa.table({"day": [1, 2], "name": ["Mon", "Tue"]}), folder / "days.parquet")
+    policy = folder / "policy.toml"
+    text = policy.read_text().replace('[source]\nurl = "parquet:visits.parquet"\n', "")
+    text = text.replace("[tables.visits]\n", '[tables.visits]\nurl = "parquet:visits.parquet"\n')
+    policy.write_text(f'{text}\n[tables.days]\nurl = "parquet:days.parquet"\npublic = true\n')
+
+
+@pytest.mark.parametrize("statement", ["SELECT * FROM days", "SELECT 1 AS day, 'Mon' AS name"])
+def test_a_free_question_needs_no_price(folder: Path, run: Run, statement: str) -> None:
+    with_days(folder)
+    shown = run("query", statement)
+    assert (shown.exit_code, "free: nothing private was read" in shown.stdout) == (0, True)
+    assert "budget: epsilon 1 left of 1 (0 spent)" in shown.stderr
+    found = json.loads(run("query", statement, "--json").stdout)
+    assert found["rows"][0] == {"day": 1, "name": "Mon"}
+    for name in ("answer.csv", "answer.parquet", "answer.json"):
+        assert run("query", statement, "-o", name).exit_code == 0
+        assert (folder / name).stat().st_size > 0
+    assert parquet.read_table(folder / "answer.parquet").column("name")[0].as_py() == "Mon"
+
+
+def test_a_question_with_a_cost_still_needs_its_price(folder: Path, run: Run) -> None:
+    for more in ([], ["--json"], ["-o", "n.csv"], ["-o", "n.json"], ["--preview"], ["--mock"]):
+        refused = run("query", COUNT, *more)
+        assert (refused.exit_code, refused.stdout) == (2, "")
+        assert "name the cost with --epsilon, or the error with --within" in refused.stderr
+    assert "0 spent" in run("budget").stdout
+    assert not list(folder.glob("n.*"))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from discreet.session.writing import Written
 
 T = TypeVar("T")
+NO_PRICE = "name the cost with --epsilon, or the error with --within; `discreet preview` helps to choose"
 
 
 @grouped
@@ -57,7 +58,8 @@ def command(
     """Answer a question, and charge its epsilon.
 
     The charge is durable before any data is read, and no later failure undoes it. The same question with
-    the same epsilon on the same data is answered again for nothing.
+    the same epsilon on the same data is answered again for nothing. A question about public tables alone is free, and
+    needs no --epsilon.
 
     With --within, the least epsilon is spent that reaches the error, beside earlier answers of the same data. The
     error of an average, a ratio or a quantile depends on its rows: epsilon is chosen as if a group had 1,000 of them;
@@ -90,14 +92,13 @@ def command(
     from discreet.dbapi.named_statements import statements
 
     text = asked.text()
+    named = statements(text)
     known = {"within": opt.errors_of(within), "reuse": reuse}
     if epsilon is None and not within:
         epsilon = opt.price_in(text)
-    if (epsilon is None) == (not within):
-        raise opt.Usage(
-            "name the cost with --epsilon, or the error with --within; `discreet preview` helps to choose"
-        )
-    named = statements(text)
+    # A question of one statement may be free, which the session tells.
+    if (epsilon is None and not within and (look or len(named) > 1)) or (epsilon is not None and within):
+        raise opt.Usage(NO_PRICE)
     if look:
         preview(named, epsilon, asked, place, remote, {**known, "diagnose": diagnose}, sink.as_json)
         return
@@ -116,20 +117,35 @@ def command(
         return
     if there is not None:
         price = {"within": known["within"], "diagnose": diagnose}
-        _ask_server(there.mock() if mock else there, text, epsilon, price, asked, place, sink, mock)
+        with _priced():
+            _ask_server(there.mock() if mock else there, text, epsilon, price, asked, place, sink, mock)
         return
-    with Progress("opening the data") as progress, place.opened(mock) as session:
+    with _priced(), Progress("opening the data") as progress, place.opened(mock) as session:
         if sink.output is not None:
             session.see_free(sink.output)
         raised = None if place.source is None else _raised(session)
         release = _ask(session, text, epsilon, {"diagnose": diagnose, **known}, asked, place, sink, progress)
         left = session.budget
         where = session.ledger.where
-    sink.put(release, left)
+    _put(release, left, sink)
     if not sink.quiet:
         if raised:
             say(raised)
         _tell(release, left, sink.output, mock, where if place.source is not None else "")
+
+
+@contextlib.contextmanager
+def _priced() -> Iterator[None]:
+    """Ask for a price in the words of the command line, where a question turns out to have a cost."""
+    from discreet.errors import InvalidParameter
+    from discreet.session.parameters import NO_EPSILON
+
+    try:
+        yield
+    except InvalidParameter as error:
+        if error.cause != NO_EPSILON:
+            raise
+        raise opt.Usage(NO_PRICE) from None
 
 
 def _ask_server(
@@ -146,16 +162,23 @@ def _ask_server(
     with Progress("asking the server"):
         release = session.sql(text, epsilon, **asked.keywords(place), **price)
         left = session.budget
-    if sink.table is not None:
-        from discreet.release.answer_file import Target
-
-        target = Target(sink.table, replace=True, formulas=sink.formulas)
-        with target.folder() as folder:
-            target.write([release], folder)
-    else:
-        sink.put(release, left)
+    _put(release, left, sink)
     if not sink.quiet:
         _tell(release, left, sink.output, mock, "")
+
+
+def _put(release: Release | Written, left: BudgetState, sink: Sink) -> None:
+    """Print an answer, or write it into its file where the session has not."""
+    from discreet.session.writing import Written
+
+    if sink.table is None or isinstance(release, Written):
+        sink.put(release, left)
+        return
+    from discreet.release.answer_file import Target
+
+    target = Target(sink.table, replace=True, formulas=sink.formulas)
+    with target.folder() as folder:
+        target.write([release], folder)
 
 
 def _raised(session: Session) -> str | None:
@@ -220,12 +243,12 @@ def _ask(
 ) -> Release | Written:
     """Ask, straight into a file of a table; the price are the options beside epsilon that decide on it."""
     keywords = asked.keywords(place)
-    if sink.table is None:
+    # Without a price it is free, or refused.
+    if sink.table is None or epsilon is None:
         if price["within"] and epsilon is None and not sink.quiet:
             _warn(session, text, price, keywords)
         return stoppable(lambda: session.sql(text, epsilon, progress=progress.say, **keywords, **price))
     into = sink.table
-    assert epsilon is not None
     keywords["diagnose"] = price["diagnose"]
     return stoppable(
         lambda: session.write(

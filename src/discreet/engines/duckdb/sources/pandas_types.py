@@ -5,14 +5,18 @@ odd object makes a column of type object. So, as in a CSV file, the policy decid
 type, any other as a text, and a value that is not of the type is NULL by itself. A column whose type somebody gave it,
 as by astype("Int64") or with a type of Arrow, keeps it.
 
-Every value has one text, whichever column it stands in, and columns are read from these texts. Where a column holds one
-kind of value a shorter way leads to the same; a test compares the two.
+Every value has one text, whichever column it stands in, and columns are read from these texts. So durations, times,
+periods, intervals, lists and the like are texts that can be counted. An object of a class that is not known here is
+NULL: its own text need not tell it from others, nor be the same for equals. Where a column holds one kind of
+value a shorter way leads to the same; a test compares the two.
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import json
 import math
+import uuid
 from collections.abc import Mapping
 from decimal import Decimal
 from numbers import Integral, Real
@@ -29,6 +33,15 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _NUMBERS = (Type.INTEGER, Type.FLOAT)
+_TINY = 10**18
+"""Parts of a second in which durations are added up: the smallest unit of NumPy."""
+_PARTS = {
+    **{
+        unit: seconds * _TINY
+        for unit, seconds in {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}.items()
+    },
+    **{unit: _TINY // 1000**at for at, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)},
+}
 
 
 def to_table(
@@ -72,7 +85,9 @@ def text(value: object, kind: Type = Type.TEXT) -> str | None:
 
     Example:
         >>> text(7), text(7.0), text(Decimal("7.00")), text(float("nan")), text([7])
-        ('7', '7', '7', None, None)
+        ('7', '7', '7', None, '["7"]')
+        >>> text(dt.timedelta(days=1)), text(dt.timedelta(days=1), Type.FLOAT)
+        ('1 days 00:00:00', None)
     """
     try:
         return _text(value, kind)
@@ -83,6 +98,8 @@ def text(value: object, kind: Type = Type.TEXT) -> str | None:
 def _text(value: object, kind: Type) -> str | None:
     if isinstance(value, str):
         return value if value.isascii() or _sound(value) else None
+    if isinstance(value, np.timedelta64):  # which NumPy counts among its integers
+        return _odd(value) if kind is Type.TEXT else None
     if isinstance(value, bool | np.bool_):
         return str(int(value)) if kind in _NUMBERS else str(bool(value)).lower()
     if isinstance(value, Integral):
@@ -91,15 +108,85 @@ def _text(value: object, kind: Type) -> str | None:
         return _of_decimal(value)
     if isinstance(value, Real):
         return _of_float(value)
-    if isinstance(value, complex | np.complexfloating):  # one of them makes all numbers of its column complex
-        return _of_float(value.real) if value.imag == 0 else None
+    # One complex number makes all numbers of its column complex.
+    if isinstance(value, complex | np.complexfloating) and value.imag == 0:
+        return _of_float(value.real)
     if isinstance(value, dt.datetime):
         return _of_moment(value, kind)
     if isinstance(value, dt.date):
         return value.isoformat() if kind is not Type.TIMESTAMP else f"{value.isoformat()} 00:00:00"
-    if isinstance(value, bytes):
+    if isinstance(value, bytes) and (kind is not Type.TEXT or _sound_bytes(value)):
         return value.decode()
+    return _odd(value) if kind is Type.TEXT else None
+
+
+def _odd(value: Any) -> str | None:
+    """The text of a value that is no number, text, truth value or date; None where its class is not known.
+
+    Equals have one text, and others have others: the values of a column may tell units apart.
+    """
+    import pandas as pd
+
+    if value is pd.NaT or value is pd.NA:
+        return None
+    if isinstance(value, dt.timedelta | np.timedelta64):
+        return _of_duration(value)
+    if isinstance(value, dt.time):
+        return value.isoformat()
+    if isinstance(value, uuid.UUID | pd.Period):
+        return str(value)
+    if isinstance(value, bytes | bytearray | memoryview):
+        return f"\\x{bytes(value).hex()}"
+    if isinstance(value, complex | np.complexfloating):
+        parts = _of_float(value.real), _of_float(value.imag)
+        return (
+            None if None in parts else f"{parts[0]}{'' if str(parts[1]).startswith('-') else '+'}{parts[1]}j"
+        )
+    if isinstance(value, pd.Interval):
+        left, right = "[" if value.closed_left else "(", "]" if value.closed_right else ")"
+        return f"{left}{text(value.left)}, {text(value.right)}{right}"
+    if isinstance(value, list | tuple | set | frozenset | dict | np.ndarray):
+        return json.dumps(_within(value), sort_keys=True)
     return None
+
+
+def _within(value: Any) -> object:
+    """A list, set or mapping with its items as texts."""
+    if isinstance(value, dict):
+        return {str(text(key)): _within(item) for key, item in value.items()}
+    if isinstance(value, set | frozenset):
+        return sorted(str(text(item)) for item in value)
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_within(item) for item in value]
+    return text(value)
+
+
+def _of_duration(value: Any) -> str | None:
+    """Days and time of day, to the last digit; years and months of NumPy are months, which have no length."""
+    if isinstance(value, np.timedelta64):
+        if np.isnat(value):
+            return None
+        unit, step = np.datetime_data(value.dtype)
+        count = int(value.astype(np.int64)) * step
+        if unit in ("Y", "M", "generic"):
+            return f"{count * 12 if unit == 'Y' else count}{'' if unit == 'generic' else ' months'}"
+        whole = count * _PARTS[unit]
+    else:
+        whole = (value.days * 86_400 + value.seconds) * _TINY + value.microseconds * _PARTS["us"]
+        # Those of pandas are finer than Python's own.
+        whole += int(getattr(value, "nanoseconds", 0)) * _PARTS["ns"]
+    days, rest = divmod(whole, _PARTS["D"])
+    seconds, tiny = divmod(rest, _TINY)
+    digits = f".{tiny:018}".rstrip("0") if tiny else ""
+    return f"{days} days {seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{digits}"
+
+
+def _sound_bytes(value: bytes) -> bool:
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def _sound(value: str) -> bool:
