@@ -8,10 +8,10 @@ from typing import Any
 from discreet.engines.schema import Type
 from discreet.policy import Policy
 from discreet.sql.algebra.lineage import origins
-from discreet.sql.algebra.relation import Relation, Rows, scans
+from discreet.sql.algebra.relation import Relation, Rows, Select, scans
 from discreet.sql.analyze.aggregates.implied_bounds import following
 from discreet.sql.analyze.aggregates.reached import Reached
-from discreet.sql.expressions.expression import Call, Column, Expression
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import ranks, uses_of
