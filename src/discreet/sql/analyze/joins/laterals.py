@@ -99,7 +99,7 @@ def see_around(node: exp.Expr, catalog: Catalog, refuse: Refuse) -> None:
     """
     own = {inner.alias_or_name.lower() for inner in node.find_all(exp.Table, exp.Subquery)}
     theirs = {name for inner in node.find_all(exp.Table) for name in _columns(inner, catalog)}
-    selects = []
+    selects: list[exp.Select] = []
     while (select := (selects[-1] if selects else node).find_ancestor(exp.Select)) is not None:
         selects.append(select)
     holders = [holder for select in selects
