@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from discreet.errors import PolicyError
-from discreet.policy import ColumnPolicy, Policy
+from discreet.policy import Budget, ColumnPolicy, Policy
 from discreet.policy.values import type_of_values
 
 
@@ -31,6 +31,11 @@ class Level(enum.IntEnum):
 
 NOON = dt.datetime(2024, 1, 1, 12)
 DAYS = (dt.date(2024, 1, 1), dt.date(2025, 1, 1))
+
+
+def policy(column: dict[str, Any]) -> Policy:
+    declared: dict[str, Any] = {"t": {"privacy_unit": "row", "columns": {"x": column}}}
+    return Policy(budget=Budget(epsilon=1), tables=declared)
 
 
 @pytest.mark.parametrize(
@@ -66,10 +71,7 @@ def test_a_value_of_another_class_is_the_plain_value(
         assert [*map(type, one or ())] == [*map(type, other or ())]
     keys: Any = found.keys
     assert type_of_values(found.bounds, keys) == kind
-    made, wanted = (
-        Policy(budget=1, tables={"t": {"privacy_unit": "row", "columns": {"x": one}}})
-        for one in (given, plain)
-    )
+    made, wanted = (policy(one) for one in (given, plain))
     assert (made.digest(), made.to_toml()) == (wanted.digest(), wanted.to_toml())
 
 

@@ -150,6 +150,8 @@ class PrivateSelect:
                     self.from_clause = found
                     continue
             holder = exp.paren(node, copy=False)
+            # A refusal looks at the tables around it.
+            holder.parent = self.node
             with_public_values(holder, self.around, self.env)
             node = holder.this
             if any(isinstance(inner, exp.Query) for inner in with_queries(node)):

@@ -9,9 +9,10 @@ from sqlglot import exp
 
 from discreet import far
 from discreet.arrow import is_nested, values_of
-from discreet.engines.sandbox import Sandbox, for_strangers
-from discreet.errors import PostProcessingError
+from discreet.engines.sandbox import QUOTED, Sandbox, for_strangers
+from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.analyze.joins.laterals import see_around
 from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
 from discreet.sql.syntax.nodes import any_of, literal_of, with_queries
@@ -56,6 +57,7 @@ def evaluated(scope: Scope, env: Env, catalog: Catalog, refuse: Refuse) -> pa.Ta
         with Sandbox(tables) as sandbox:
             found = sandbox.run(inner.sql("duckdb"))
     except PostProcessingError as error:
+        see_around(node, catalog, refuse)
         raise refuse(node, error.cause, error.fix) from None
     if for_strangers() and values_of(found) > MOST_FOR_STRANGERS:
         raise refuse(node, f"This public part has {values_of(found):,} values; the service takes "
@@ -202,4 +204,10 @@ def _see_dates(node: exp.Expr, table: pa.Table, around: Scopes) -> None:
 
 
 def _rows(query: exp.Expr, around: Scopes, env: Env) -> pa.Table:
-    return around.evaluate(around.subquery(query.copy(), env), env)
+    scope = around.subquery(query.copy(), env)
+    try:
+        return around.evaluate(scope, env)
+    except QueryRefused as error:
+        if error.cause.startswith(QUOTED):
+            see_around(query, around.catalog, around.refuse)
+        raise

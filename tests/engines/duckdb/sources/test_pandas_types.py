@@ -338,9 +338,8 @@ def test_equal_values_have_one_text_that_no_other_type_reads(alike: list[Any]) -
 
 
 def test_other_values_have_other_texts() -> None:
-    spans = [pd.Timedelta(at, "ns") for at in (-1, 0, 1, 999, 1000)] + [
-        np.timedelta64(1, unit) for unit in "hmsMY"
-    ]
+    units: list[Any] = list("hmsMY")
+    spans = [pd.Timedelta(at, "ns") for at in (-1, 0, 1, 999, 1000)] + [np.timedelta64(1, at) for at in units]
     intervals = [pd.Interval(0, 2, closed=ends) for ends in ("left", "right", "both", "neither")]
     values: list[Any] = [
         *spans,

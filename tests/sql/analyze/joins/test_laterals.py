@@ -101,3 +101,63 @@ def test_the_ways_that_are_named_are_answered() -> None:
         "ON q.city = towns.city",
     ):
         assert not difference(bench.answered(sql).values, bench.plain(sql), [])
+
+
+JOINED_TOWNS = "t JOIN towns AS d ON d.city = t.city"
+
+
+@pytest.mark.parametrize("sources", [
+    "towns AS d, LATERAL (SELECT d.size + 1 AS b) AS q JOIN t ON t.city = d.city",
+    "towns AS d CROSS JOIN (SELECT d.size + 1 AS b) AS q JOIN t ON t.city = d.city",
+    f"{JOINED_TOWNS}, LATERAL (SELECT d.size + 1 AS b) AS q",
+    f"{JOINED_TOWNS}, LATERAL (SELECT MAX(e.size) AS b FROM towns AS e WHERE e.city < d.city) AS q",
+    f"{JOINED_TOWNS}, LATERAL (SELECT size AS b) AS q",
+    f"{JOINED_TOWNS}, range(d.size) AS q(b)",
+])  # fmt: skip
+def test_a_source_that_reads_public_rows_beside_private_ones_is_told_so(sources: str) -> None:
+    with pytest.raises(QueryRefused, match="reads a table beside it, as LATERAL does") as refused:
+        bench.answered(f"SELECT COUNT(*) AS n FROM {sources} WHERE b > 1")
+    assert refused.value.fix == laterals.TOGETHER
+    assert "DuckDB" not in str(refused.value)
+    assert refused.value.charged is None
+
+
+VALUES = [
+    "(SELECT size FROM towns WHERE towns.city = t.city)",
+    "(SELECT MAX(size) FROM towns WHERE size < x)",
+    "(SELECT size FROM towns AS e WHERE e.city = t.city AND e.size > 2)",
+]
+
+
+@pytest.mark.parametrize("value", VALUES)
+@pytest.mark.parametrize("sql", [
+    "SELECT {0} AS k, COUNT(*) AS n FROM t GROUP BY k", "SELECT {0} AS k, COUNT(*) AS n FROM t GROUP BY 1",
+    "SELECT COUNT(*) AS n FROM t WHERE {0} > 3", "SELECT SUM({0}) AS n FROM t",
+    "SELECT COUNT(*) FILTER (WHERE {0} > 3) AS n FROM t",
+    "SELECT COUNT(*) AS n FROM (SELECT id, city, x, {0} AS k FROM t) AS t WHERE k > 3",
+])  # fmt: skip
+def test_a_value_of_a_public_table_for_each_row_is_told_to_be_joined(value: str, sql: str) -> None:
+    with pytest.raises(QueryRefused, match="looks up a value for each private row") as refused:
+        bench.answered(sql.format(value))
+    assert refused.value.fix == laterals.LOOKED_UP
+    assert refused.value.charged is None
+
+
+def test_a_column_of_a_sub_query_around_is_found_and_an_unknown_one_is_not() -> None:
+    around = (
+        "SELECT (SELECT size FROM towns WHERE towns.city = {}) AS k, COUNT(*) AS n "
+        "FROM (SELECT id, city AS c FROM t)"
+    )
+    with pytest.raises(QueryRefused, match="looks up a value"):
+        bench.answered(f"{around.format('c')} AS t GROUP BY k")
+    with pytest.raises(QueryRefused, match='column "nowhere" not found'):
+        bench.answered(f"{around.format('nowhere')} AS t GROUP BY k")
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT COUNT(*) AS n FROM (SELECT * FROM towns AS d, LATERAL (SELECT d.size + 1 AS b) AS l) AS d "
+    "JOIN t ON t.city = d.city WHERE b > 1",
+    "SELECT COUNT(*) AS n FROM t LEFT JOIN towns AS d ON d.city = t.city WHERE d.size > 3",
+])  # fmt: skip
+def test_the_other_ways_are_answered(sql: str) -> None:
+    assert not difference(bench.answered(sql).values, bench.plain(sql), [])

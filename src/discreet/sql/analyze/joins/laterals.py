@@ -28,6 +28,13 @@ JOINED = (
     "Join the public table, with the condition behind ON; ASOF JOIN takes the nearest of its rows, and a sub-query "
     "with GROUP BY one number of each of its groups."
 )
+TOGETHER = (
+    "Put it and the tables that it reads into one sub-query, in which it may stand: FROM (SELECT * FROM days AS d, "
+    "LATERAL (…) AS l) AS d JOIN visits AS v ON …."
+)
+LOOKED_UP = (
+    "Join the public table, as in FROM visits AS v LEFT JOIN days AS d ON d.day = v.day, and use its columns."
+)
 LISTED = "Write UNNEST of a list of the row, or join a public table of numbers on a condition."
 _MISSING = re.compile(r'Binder Error: Referenced column "?(.+?)"? (?:was )?not found')
 """How DuckDB names the first column that no table has."""
@@ -70,6 +77,47 @@ def of_outer(
         return error
     return refuse(source, "This part of FROM reads the private rows beside it, as LATERAL does, which is not "
                   "supported.", _fix(source))  # fmt: skip
+
+
+def see_around(node: exp.Expr, catalog: Catalog, refuse: Refuse) -> None:
+    """Refuse a public part of a question that DuckDB refused by itself where it reads the tables around it.
+
+    Args:
+        node: the part, in its place in the question.
+        catalog: the tables.
+        refuse: makes refusals.
+    """
+    own = {inner.alias_or_name.lower() for inner in node.find_all(exp.Table, exp.Subquery)}
+    theirs = {name for inner in node.find_all(exp.Table) for name in _columns(inner, catalog)}
+    selects: list[exp.Select] = []
+    while (select := (selects[-1] if selects else node).find_ancestor(exp.Select)) is not None:
+        selects.append(select)
+    holders = [holder for select in selects
+               for holder in (select.args.get("from_"), *(select.args.get("joins") or [])) if holder]  # fmt: skip
+    beside = [holder.this for holder in holders if holder.this is not node]
+    names = {source.alias_or_name.lower() for source in beside} - own
+    columns = {name for source in beside for name in _columns(source, catalog)} - theirs
+    if not any(column.table.lower() in names if column.table else column.name.lower() in columns
+               for column in node.find_all(exp.Column)):  # fmt: skip
+        return
+    if isinstance(node.parent, exp.Join | exp.From):
+        raise refuse(node, "This part of FROM reads a table beside it, as LATERAL does, which is not supported beside "
+                     "private rows.", TOGETHER)  # fmt: skip
+    raise refuse(
+        node, "This sub-query looks up a value for each private row, which is not supported.", LOOKED_UP
+    )
+
+
+def _columns(source: exp.Expr, catalog: Catalog) -> Set[str]:
+    """The names of the columns of a table or a sub-query, in lower case; none of anything else."""
+    inner = source.unnest()
+    if isinstance(inner, exp.Query):
+        return {name.lower() for name in inner.named_selects}
+    if not isinstance(source, exp.Table):
+        return frozenset()
+    private, public = catalog.private.get(source.name.lower()), catalog.public.get(source.name.lower())
+    known = private.columns if private is not None else () if public is None else public.column_names
+    return {str(name).lower() for name in known}
 
 
 def _fix(source: exp.Expr) -> str:
