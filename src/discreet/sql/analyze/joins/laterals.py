@@ -6,7 +6,7 @@ Above the noise they are SQL like any other. Over private rows an equal statemen
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 
 from sqlglot import exp
 
