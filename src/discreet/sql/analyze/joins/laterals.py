@@ -6,7 +6,7 @@ Above the noise they are SQL like any other. Over private rows an equal statemen
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Set
+from collections.abc import Collection, Mapping, Sequence, Set
 
 from sqlglot import exp
 
@@ -75,6 +75,10 @@ def of_outer(
     theirs = {column for columns in beside.values() for column in columns}
     if not named and (missing is None or missing[1].lower() not in theirs):
         return error
+    return _beside(source, refuse)
+
+
+def _beside(source: exp.Expr, refuse: Refuse) -> QueryRefused:
     return refuse(source, "This part of FROM reads the private rows beside it, as LATERAL does, which is not "
                   "supported.", _fix(source))  # fmt: skip
 
@@ -95,12 +99,20 @@ def see_around(node: exp.Expr, catalog: Catalog, refuse: Refuse) -> None:
     holders = [holder for select in selects
                for holder in (select.args.get("from_"), *(select.args.get("joins") or [])) if holder]  # fmt: skip
     beside = [holder.this for holder in holders if holder.this is not node]
-    names = {source.alias_or_name.lower() for source in beside} - own
-    columns = {name for source in beside for name in _columns(source, catalog)} - theirs
-    if not any(column.table.lower() in names if column.table else column.name.lower() in columns
-               for column in node.find_all(exp.Column)):  # fmt: skip
+
+    def reads(sources: Sequence[exp.Expr]) -> bool:
+        names = {source.alias_or_name.lower() for source in sources} - own
+        columns = {name for source in sources for name in _columns(source, catalog)} - theirs
+        return any(column.table.lower() in names if column.table else column.name.lower() in columns
+                   for column in node.find_all(exp.Column))  # fmt: skip
+
+    if not reads(beside):
         return
     if isinstance(node.parent, exp.Join | exp.From):
+        private = [source for source in beside
+                   if any(table.name.lower() in catalog.private for table in source.find_all(exp.Table))]  # fmt: skip
+        if reads(private):
+            raise _beside(node, refuse)
         raise refuse(node, "This part of FROM reads a table beside it, as LATERAL does, which is not supported beside "
                      "private rows.", TOGETHER)  # fmt: skip
     raise refuse(
