@@ -6,6 +6,7 @@ WITH. Dates are seen as days and time stamps as microseconds since 1970, in ever
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import secrets
@@ -35,7 +36,11 @@ _OF_PARTS = "SELECT name, toString(modification_time) AS at FROM system.parts WH
 
 
 class ClickHouseEngine:
-    """Tables of one ClickHouse. Calls are taken one at a time."""
+    """Tables of one ClickHouse. Queries are taken one at a time.
+
+    Privacy: on a server that was opened from a url, versions and probes wait for no query, so that none of them ends
+    when that of another analyst does. On an open client and on the embedded ClickHouse they wait.
+    """
 
     dialect: str = CAPABILITIES.dialect
     spelling: Spelling = CAPABILITIES.spelling
@@ -153,8 +158,7 @@ class ClickHouseEngine:
         """
         known = self._tables[self._named(table)]
         where = f"database = {literal(known.database)} AND table = {literal(known.name)}"
-        with self._lock:
-            parts = None if self._closed else _quietly(self._line, f"{_OF_PARTS} AND {where} ORDER BY name")
+        parts = self._about(f"{_OF_PARTS} AND {where} ORDER BY name")
         if parts is None or not parts.num_rows:
             return self._token
         state = repr((self.place or self._token, known.database, known.name, parts.to_pylist()))
@@ -164,16 +168,15 @@ class ClickHouseEngine:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
         # EXPLAIN PLAN would write the names of its columns, each with all columns in it: twice as long at each level.
         text = f"EXPLAIN PIPELINE {self._text(sql, tables)}"
-        with self._lock:
-            return not self._closed and _quietly(self._line, text) is not None
+        return self._about(text) is not None
 
     def unreadable(self, table: str) -> tuple[str, str] | None:
         """The cause and the fix where a table cannot be read for a reason that is known; no row is read."""
         text = f"EXPLAIN PIPELINE {self._text(f'SELECT * FROM {quote(table)}', NO_TABLES)}{CLAUSE}"
         view = False
-        with self._lock:
+        with contextlib.nullcontext() if self._line.several else self._lock:
             try:
-                self._line.ask(text)
+                self._line.ask(text, aside=True)
             except Exception as error:
                 view = "join_use_nulls" in str(error)
         if not view:
@@ -213,6 +216,11 @@ class ClickHouseEngine:
             raise failed()
         return result
 
+    def _about(self, sql: str) -> pa.Table | None:
+        """Ask about the tables, beside any query that runs where that is possible; None when it fails."""
+        with contextlib.nullcontext() if self._line.several else self._lock:
+            return None if self._closed else _quietly(self._line, sql, aside=True)
+
     def _text(self, sql: str, tables: Mapping[str, pa.Table]) -> str:
         """A query with the views of its tables in front."""
         see_no_clash(tables, self._tables)
@@ -238,10 +246,10 @@ def _surely(line: ClickHouseConnection, sql: str) -> pa.Table:
     return result
 
 
-def _quietly(line: ClickHouseConnection, sql: str) -> pa.Table | None:
+def _quietly(line: ClickHouseConnection, sql: str, aside: bool = False) -> pa.Table | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another."""
     try:
-        return line.ask(sql + CLAUSE)
+        return line.ask(sql + CLAUSE, aside)
     except Exception:
         return None
 

@@ -22,12 +22,19 @@ class ClickHouseConnection(Protocol):
 
     Attributes:
         place: a text that names it without any credential; None when its data lives in memory.
+        several: whether a query may be asked while another one runs.
     """
 
     place: str | None
+    several: bool
 
-    def ask(self, sql: str) -> pa.Table:
-        """The result of a query. An error of the driver gets out."""
+    def ask(self, sql: str, aside: bool = False) -> pa.Table:
+        """The result of a query. An error of the driver gets out.
+
+        Args:
+            sql: the query.
+            aside: whether it is asked beside another one, which stays the one to interrupt.
+        """
 
     def interrupt(self) -> None:
         """Stop the running query, where that is possible."""
@@ -43,13 +50,17 @@ class Server:
         self._client: Final = client
         self._own: Final = own
         self._query = ""
+        # A session takes one query at a time: a client of the caller's may have one, and a url may name one.
+        self.several = own and not client.get_client_setting("session_id")
         self.place: str | None = f"clickhouse:{_server_of(client)}"
 
-    def ask(self, sql: str) -> pa.Table:
+    def ask(self, sql: str, aside: bool = False) -> pa.Table:
         """The result of a query, as Arrow."""
-        self._query = f"discreet-{secrets.token_hex(16)}"
+        query = f"discreet-{secrets.token_hex(16)}"
+        if not aside:
+            self._query = query
         found = self._client.raw_query(
-            sql, fmt="ArrowStream", settings={**PARSER, **WHOLE, "query_id": self._query}
+            sql, fmt="ArrowStream", settings={**PARSER, **WHOLE, "query_id": query}
         )
         return _table(found)
 
@@ -71,10 +82,11 @@ class Embedded:
         self._session: Final = session
         self._own: Final = own
         self.place = place
+        self.several = False
         for name, value in PARSER.items():
             session.query(f"SET {name} = {value}")
 
-    def ask(self, sql: str) -> pa.Table:
+    def ask(self, sql: str, aside: bool = False) -> pa.Table:
         """The result of a query, as Arrow.
 
         After a query that failed, whoever asked it, the next one always has no rows: so one is asked that does not

@@ -17,20 +17,19 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
-from discreet.engines.duckdb.connection import connect, for_few_rows, rows_at_once, seal
+from discreet.engines.duckdb.connection import connect, for_few_rows, make_total, no_bar, rows_at_once, seal
 from discreet.engines.duckdb.kept_rows import KeptRows
 from discreet.engines.duckdb.lanes import Lane, Lanes, cursors, taken
 from discreet.engines.duckdb.prepared import Prepared
-from discreet.engines.duckdb.queries import binds, interrupted, next_piece, run_quietly, start_reader
-from discreet.engines.duckdb.shape import QueryShape, shape_of
+from discreet.engines.duckdb.probing import Probing
+from discreet.engines.duckdb.queries import interrupted, next_piece, run_quietly, start_reader
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.small import Small, few
 from discreet.engines.duckdb.sources.attach import attach
 from discreet.engines.duckdb.sources.copies import Copies, unread
 from discreet.engines.duckdb.sources.databases import attach_connection, is_connection
-from discreet.engines.duckdb.sources.footers import misfit, readable
 from discreet.engines.duckdb.sources.origin import Origin
-from discreet.engines.duckdb.views import columns_of, make_view
+from discreet.engines.duckdb.views import columns_of, make_view, make_view_by
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.folders import Folder
 from discreet.engines.schema import TableSchema, Type
@@ -44,16 +43,15 @@ if TYPE_CHECKING:
 
 MOST_SLICES = 64
 """Into how many slices the units are split at most: each reads the table once more."""
-PROBED = 1000
-"""How many shapes of queries an engine remembers as sound."""
 
 
 class DuckDBEngine:
     """Tables in DuckDB, seen through views whose columns have the logical types and no collation.
 
-    Its connections read the files that it was opened on and nothing else; their configuration is locked. Calls are
-    taken one at a time, since DuckDB gives all cores to one query; over few rows some run at once (`lanes`). Rows
-    beyond memory are spilled into a folder that only this user can read, and that goes when the engine is closed.
+    Its connections read the files that it was opened on and nothing else; their configuration is locked. Queries are
+    taken one at a time, since DuckDB gives all cores to one; over few rows some run at once (`lanes`), and probes wait
+    for none (`probing`). Rows beyond memory are spilled into a folder that only this user can read, and that goes when
+    the engine is closed.
 
     Example:
         >>> import pyarrow as pa
@@ -70,6 +68,7 @@ class DuckDBEngine:
         self,
         connection: duckdb.DuckDBPyConnection,
         origins: Mapping[str, Origin],
+        aside: duckdb.DuckDBPyConnection,
         folder: str = "",
         further: Sequence[duckdb.DuckDBPyConnection] = (),
     ) -> None:
@@ -79,26 +78,26 @@ class DuckDBEngine:
         in_memory = bool(folder) and not any(
             one.files or one.paths or one.pattern for one in origins.values()
         )
-        self._unchanging: Final = bool(folder) and all(one.rows is not None for one in origins.values())
         self._prepared: Final = Prepared(connection, in_memory, bool(folder) and few(origins.values()))
         self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None
         see_no_twin_tables(origins)
-        self._opened: Final = {table.lower(): origin.version() for table, origin in origins.items()}
-        self._schema: Final = MappingProxyType(
-            {table: make_view(connection, table, origin) for table, origin in origins.items()}
-        )
+        opened = {table.lower(): origin.version() for table, origin in origins.items()}
+        views = {table: make_view_by(connection, table, origin) for table, origin in origins.items()}
+        self._schema: Final = MappingProxyType({table: schema for table, (schema, _) in views.items()})
         self.files: Final = tuple(dict.fromkeys(file for one in origins.values() for file in one.files))
         self.patterns: Final = tuple(dict.fromkeys(one.pattern for one in origins.values() if one.pattern))
         self.csv_tables: frozenset[str] = frozenset(
             table.lower() for table, one in origins.items() if one.csv
         )
-        self._files: Final = {table.lower(): (quote(table), one.parquet) for table, one in origins.items()}
-        self._shapes: Final = {name: columns_of(connection, sql) for name, (sql, _) in self._files.items()}
-        self._probed: dict[QueryShape, str] = {}
+        self._files: Final = {table.lower(): one.parquet for table, one in origins.items()}
+        shapes = {table.lower(): columns_of(connection, quote(table)) for table in origins}
+        unchanging = bool(folder) and all(one.rows is not None for one in origins.values())
+        made = {table: sql for table, (_, sql) in views.items()}
+        self._probing: Final = Probing(aside, origins, opened, made, shapes, unchanging)
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
-        kept = KeptRows({name: parquet for name, (_, parquet) in self._files.items()})
+        kept = KeptRows(self._files)
         second = partial(Small, versions=self._versions, folder=os.path.dirname(folder), kept=kept)
         self._small: Final = None if in_memory or not folder else second(connection)
         own = further if self._small is not None or few(origins.values()) else ()
@@ -140,7 +139,10 @@ class DuckDBEngine:
                     "Make the other tables visible inside that connection, and pass it alone.",
                 )
             (guest,) = guests.values()
-            return cls(*attach_connection(guest, [name for name, _, _ in listed]))
+            cursor, found = attach_connection(guest, [name for name, _, _ in listed])
+            aside = cursor.cursor()
+            make_total(aside)
+            return cls(cursor, found, aside)
         folder = Folder("discreet-")
         connection = connect(temp_directory=str(folder.path))
         try:
@@ -154,9 +156,10 @@ class DuckDBEngine:
             # and not after a charge.
             if few(origins.values()):
                 for_few_rows(connection)
-            mended, further = str(folder.path / "mended"), cursors(connection)
+            mended, further, aside = str(folder.path / "mended"), cursors(connection), connection.cursor()
+            no_bar(aside)
             seal(connection, [path for origin in origins.values() for path in origin.paths], mended)
-            engine = cls(connection, origins, mended, further)
+            engine = cls(connection, origins, aside, mended, further)
         except BaseException:
             connection.close()
             folder.remove()
@@ -208,6 +211,7 @@ class DuckDBEngine:
         """
         see_no_clash(tables, self._versions)
         with self._lock:
+            self._read_anew()
             registered: list[str] = []
             reader = None
             self._beside.forget()
@@ -235,6 +239,7 @@ class DuckDBEngine:
         groups, wanted = "__discreet_groups", "__discreet_wanted"
         made = f"SELECT row_number() OVER () - 1 AS __at, * FROM ({sql}) AS g"
         with self._lock:
+            self._read_anew()
             try:
                 counts = self._surely(made, tables, into=groups)
                 if counts is None:
@@ -274,49 +279,16 @@ class DuckDBEngine:
 
     def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
-        if not self._copies.none:
-            with self._lock:
-                self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
-        used = self._used(sql)
-        if not all(readable(self._files[name][1]) for name in used):
-            return False
-        state = repr(sorted((name, self._versions[name]()) for name in used))
-        key = shape_of(sql, tables)
-        stored = [] if self._unchanging else [name for name in used if not self._files[name][1]]
-        if not stored and self._probed.get(key) == state:
-            return True  # and nobody waits for the query that another one asked
-        with self._lock:
-            whole = self._probed.get(key) == state and self._bound(stored)
-            if not whole:
-                self._beside.forget()
-                whole = self._fitting(used) and self._bound(used) and binds(self._connection, sql, tables)
-                if whole and len(self._probed) < PROBED:
-                    self._probed[key] = state
-        return whole
+        return self._probing.whole(sql, tables, self._used(sql))
 
     def _used(self, sql: str) -> list[str]:
         """All tables that a query may read, in lower case."""
         return [name for name in self._files if name in sql.lower()]
 
-    def _bound(self, used: Iterable[str]) -> bool:
-        """Whether the views still show the same columns: a file may be another one, a table of the caller's gone."""
-        return self._unchanging or all(
-            columns_of(self._connection, self._files[name][0]) == self._shapes[name] for name in used
-        )
-
-    def _fitting(self, used: Collection[str]) -> bool:
-        """Whether the files of each table have one schema; asked again only when one of them has changed."""
-        for name in used:
-            files, version = self._files[name][1], self._versions[name]()
-            if len(files) > 1 and version != self._opened[name]:
-                if misfit(self._connection, files) is not None:
-                    return False
-                self._opened[name] = version
-        return True
-
     def interrupt(self) -> None:
         """Stop the query that another thread is running, which then raises `EngineError`."""
         self._connection.interrupt()
+        self._probing.interrupt()
         self._lanes.interrupt()
         if self._small is not None:
             self._small.interrupt()
@@ -326,6 +298,7 @@ class DuckDBEngine:
         self.interrupt()
         with self._lock:
             self._lanes.close()
+            self._probing.close()
             self._connection.close()
             if self._small is not None:
                 self._small.close()
@@ -345,6 +318,7 @@ class DuckDBEngine:
 
     def _here(self, sql: str, tables: Mapping[str, pa.Table], numbers: bool) -> pa.Table:
         """The result on the engine's own connection, whose lock is held."""
+        self._read_anew()
         if (result := self._surely(sql, tables, numbers=numbers)) is None:
             raise failed()
         return result
@@ -383,11 +357,16 @@ class DuckDBEngine:
         """Let the view of a table read another relation."""
         return make_view(self._connection, table, replace(self._origins[table], relation=relation))
 
+    def _read_anew(self) -> None:
+        """Read files themselves that have changed since they were copied; the lock is held."""
+        if not self._copies.none:
+            self._copies.drop({table: self._versions[table.lower()]() for table in self._schema})
+
     def _mend(self, sql: str) -> bool:
         """Read copies of the files of a query that hold values DuckDB cannot read; whether there are any."""
         mended = False
         for table, schema in self._schema.items():
-            files = self._files[table.lower()][1]
+            files = self._files[table.lower()]
             if files and table.lower() in sql.lower():
                 mended |= self._copies.take(table, files, self._versions[table.lower()](), schema)
         return mended

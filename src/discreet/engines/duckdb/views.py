@@ -22,9 +22,17 @@ if TYPE_CHECKING:
 
 def make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin) -> TableSchema:
     """Make the view that queries see of a table, and return its schema."""
+    return make_view_by(connection, table, origin)[0]
+
+
+def make_view_by(
+    connection: duckdb.DuckDBPyConnection, table: str, origin: Origin
+) -> tuple[TableSchema, str]:
+    """Make the view that queries see of a table, and return its schema and the SQL that made it."""
     import duckdb
 
     relation = origin.relation
+    made = ""
     fields: dict[str, ColumnSchema] = {}
     try:
         source = connection.sql(f"FROM {relation}")
@@ -40,8 +48,8 @@ def make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin)
             fields[name] = replace(own, identity=identity, twin=twin, within=within)
             shown.append(f"{_read(kind).format(sql)} AS {quote(name)}")
             shown += [told] if told else []
-        made = f"SELECT {', '.join(shown)} FROM {relation}"
-        connection.execute(f"CREATE OR REPLACE TEMP VIEW {quote(table)} AS {made}")
+        made = f"CREATE OR REPLACE TEMP VIEW {quote(table)} AS SELECT {', '.join(shown)} FROM {relation}"
+        connection.execute(made)
     except duckdb.Error:
         fields = {}
     if not fields:
@@ -49,7 +57,7 @@ def make_view(connection: duckdb.DuckDBPyConnection, table: str, origin: Origin)
             f"The table {table} cannot be opened.",
             "Check that the file is whole, may be read, and has no two columns of one name.",
         )
-    return MappingProxyType(fields)
+    return MappingProxyType(fields), made
 
 
 def columns_of(connection: duckdb.DuckDBPyConnection, table: str) -> list[tuple[str, str]] | None:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import hashlib
 import re
 import threading
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from discreet.engines.capabilities import Spelling
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_clash
 from discreet.engines.postgres.capabilities import CAPABILITIES
-from discreet.engines.postgres.line import ReopenedConnection
+from discreet.engines.postgres.line import ReopenedConnection, SecondConnection
 from discreet.engines.postgres.queries import Run, in_pieces, plans_quietly, run_quietly, run_together
 from discreet.engines.postgres.tables import Table, base, connect, find, fragment
 from discreet.engines.postgres.values import (
@@ -30,19 +30,25 @@ from discreet.engines.postgres.values import (
     read_safely,
 )
 from discreet.engines.schema import TableSchema, Type
-from discreet.errors import EngineError, SourceError
+from discreet.errors import SourceError
 from discreet.quoting import quote
 
 if TYPE_CHECKING:
     import psycopg
     import pyarrow as pa
 
+R = TypeVar("R")
+
 
 class PostgresEngine:
     """Tables of one PostgreSQL database.
 
-    Calls are taken one at a time. A query that is interrupted is cancelled on the server as well. A connection that was
-    opened from a url and is dropped is opened again.
+    Queries are taken one at a time. A query that is interrupted is cancelled on the server as well. A connection that
+    was opened from a url and is dropped is opened again.
+
+    Privacy: while a query runs, versions and probes are asked on a second connection to the same url, so that none of
+    them ends when the query of another analyst does. There is none beside a connection that was passed, whose role and
+    settings are its own: there they wait.
     """
 
     dialect: str = CAPABILITIES.dialect
@@ -53,6 +59,7 @@ class PostgresEngine:
         self, connection: psycopg.Connection[Any], tables: Mapping[str, Table], url: str | None
     ) -> None:
         self._line: Final = ReopenedConnection(connection, url)
+        self._second: Final = SecondConnection(self._line)
         self._tables: Final = dict(tables)
         self._lock: Final = threading.Lock()
         self._closed = False
@@ -199,22 +206,26 @@ class PostgresEngine:
             "SELECT (pg_control_system()).system_identifier::text || ' ' || pg_current_snapshot()::text || ' ' || "
             f"coalesce(pg_relation_filenode({found.oid}::oid)::text, '')"
         )
-        # Not everybody may ask which server this is; the known name of its place will do then.
-        try:
-            _, _, rows = self._run(sql, NO_TABLES)
-        except EngineError:
-            _, _, rows = self._run("SELECT pg_current_snapshot()::text", NO_TABLES)
+        found_at = self._about(partial(run_quietly, sql=sql, values=[]))
+        if (
+            found_at is None
+        ):  # not everybody may ask which server this is; the known name of its place will do then
+            asked = "SELECT pg_current_snapshot()::text"
+            found_at = self._about(partial(run_quietly, sql=asked, values=[]))
+        if found_at is None:
+            raise failed()
+        _, _, rows = found_at
         return hashlib.sha256(f"{self.place} {found.oid} {rows[0][0]}".encode()).hexdigest()
 
     def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""
         text, values = self._text(tables, sql)
-        with self._lock:
-            return not self._closed and plans_quietly(self._connection, text, values)
+        return bool(self._about(lambda connection: plans_quietly(connection, text, values) or None))
 
     def interrupt(self) -> None:
         """Cancel the query that another thread is running, on the server; it then raises `EngineError`."""
         self._connection.cancel_safe(timeout=5)
+        self._second.cancel()
 
     def close(self) -> None:
         """Stop the running query and release the connection; further queries raise `EngineError`."""
@@ -222,7 +233,8 @@ class PostgresEngine:
             return
         self._closed = True
         if self._lock.locked():
-            self.interrupt()
+            self._connection.cancel_safe(timeout=5)
+        self._second.close()
         with self._lock:
             self._line.close()
 
@@ -243,14 +255,39 @@ class PostgresEngine:
     ) -> tuple[list[str], list[int], list[tuple[Any, ...]]]:
         text, values = self._text(tables, sql)
         with self._lock:
-            ready = not self._closed and self._line.again()
-            result = run_quietly(self._connection, text, values) if ready else None
-            if result is None and ready and self._line.dropped and not self._closed and self._line.again():
-                # Often it shows only now that the connection was dropped. Nothing left the engine, so ask again.
-                result = run_quietly(self._connection, text, values)
+            result = self._first(partial(run_quietly, sql=text, values=values))
         if result is None:
             raise failed()
         return result
+
+    def _first(self, ask: Callable[[psycopg.Connection[Any]], R | None]) -> R | None:
+        """Ask on the connection of the queries, whose lock is held; None where that fails."""
+        ready = not self._closed and self._line.again()
+        result = ask(self._connection) if ready else None
+        if result is None and ready and self._line.dropped and not self._closed and self._line.again():
+            # Often it shows only now that the connection was dropped. Nothing left the engine, so ask again.
+            result = ask(self._connection)
+        return result
+
+    def _about(self, ask: Callable[[psycopg.Connection[Any]], R | None]) -> R | None:
+        """Ask about the tables, and wait for no query that runs but where there is no second connection.
+
+        The first one is asked where it is free: so it is found before a charge that it was dropped for good.
+        """
+        if self._lock.acquire(blocking=False):
+            try:
+                return self._first(ask)
+            finally:
+                self._lock.release()
+        for _ in range(2):  # once more where it shows only now that the connection was dropped
+            with self._second.taken() as connection:
+                if connection is None:
+                    break
+                result = ask(connection)
+                if result is not None or not connection.closed:
+                    return result
+        with self._lock:
+            return self._first(ask)
 
     def _text(self, tables: Mapping[str, pa.Table], sql: str) -> tuple[str, list[Any]]:
         """A query with the views of its tables in front."""

@@ -141,6 +141,13 @@ def place_of(connection: psycopg.Connection[Any]) -> str:
     return f"postgresql://{place}:{connection.info.port}/{name}"
 
 
+def home_of(connection: psycopg.Connection[Any]) -> tuple[Any, ...]:
+    """The server that runs, which its replicas are not, and who is asked there as; empty where it does not say."""
+    started = "extract(epoch FROM pg_postmaster_start_time())::text"
+    found = _ask(connection, f"SELECT {started}, session_user::text, current_user::text", {})
+    return tuple(found[0]) if found else ()
+
+
 def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | None) -> dict[str, Table]:
     """The tables that are asked for, by the name that queries use."""
     schema, _, table = (wanted or name or "").rpartition(".")
