@@ -283,7 +283,7 @@ class DuckDBEngine:
 
     def _used(self, sql: str) -> list[str]:
         """All tables that a query may read, in lower case."""
-        return [name for name in self._files if name in sql.lower()]
+        return [name for name in self._files if quote(name)[1:-1] in sql.lower()]
 
     def interrupt(self) -> None:
         """Stop the query that another thread is running, which then raises `EngineError`."""

@@ -6,6 +6,7 @@ tables, and the key lists beside them, stand in front of each query as WITH. Nee
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import threading
@@ -274,11 +275,10 @@ class PostgresEngine:
 
         The first one is asked where it is free: so it is found before a charge that it was dropped for good.
         """
-        if self._lock.acquire(blocking=False):
-            try:
+        with contextlib.ExitStack() as stack:
+            if self._lock.acquire(blocking=False):
+                stack.push(self._lock)
                 return self._first(ask)
-            finally:
-                self._lock.release()
         for _ in range(2):  # once more where it shows only now that the connection was dropped
             with self._second.taken() as connection:
                 if connection is None:
