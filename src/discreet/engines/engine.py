@@ -1,7 +1,9 @@
-"""The methods that `discreet.sql` calls on an engine, and the errors that all engines word alike."""
+"""The methods that `discreet.sql` calls on an engine, the errors that all word alike, and how one tries its lock."""
 
 from __future__ import annotations
 
+import contextlib
+import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -175,3 +177,13 @@ class Engine(Protocol):
 
     def close(self) -> None:
         """Release the data; further calls raise `EngineError`."""
+
+
+@contextlib.contextmanager
+def taken(lock: threading.Lock) -> Iterator[bool]:
+    """A lock, for as long as the block lasts, and whether it was free; it is not waited for."""
+    with contextlib.ExitStack() as stack:
+        free = lock.acquire(blocking=False)
+        if free:
+            stack.push(lock)
+        yield free

@@ -21,9 +21,14 @@ def read_only(where: str, fix: str) -> LedgerError:
         where: the ledger, and for whom.
         fix: how one writes it.
     """
-    problem = LedgerError(
+    return unwritten(
         f"The ledger at {where}: nothing new can be charged, and settled answers are given again.", fix
     )
+
+
+def unwritten(cause: str, fix: str) -> LedgerError:
+    """Make the error of work of which certainly nothing was written."""
+    problem = LedgerError(cause, fix)
     problem.unwritten = True
     return problem
 

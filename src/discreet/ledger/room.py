@@ -14,7 +14,7 @@ import tempfile
 from types import TracebackType
 from typing import Self
 
-from discreet.errors import LedgerError
+from discreet.ledger.faults import unwritten
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 KEPT, LARGEST = 16, 1 << 20
@@ -81,12 +81,10 @@ class Room:
         if problem is not None:
             self.give_back()
         if problem in _FULL:
-            full = LedgerError(
+            raise unwritten(
                 f"The disk of the ledger at {beside} has no room for the answer.",
                 "Free some space and ask again.",
             )
-            full.unwritten = True
-            raise full
 
     def give_back(self) -> bool:
         """Let others have it; the settlement is to be the first. False where there was none."""

@@ -19,7 +19,7 @@ from discreet import arrow
 from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, for_few_rows, make_total, no_bar, rows_at_once, seal
 from discreet.engines.duckdb.kept_rows import KeptRows
-from discreet.engines.duckdb.lanes import Lane, Lanes, cursors, taken
+from discreet.engines.duckdb.lanes import Lane, Lanes, cursors
 from discreet.engines.duckdb.prepared import Prepared
 from discreet.engines.duckdb.probing import Probing
 from discreet.engines.duckdb.queries import interrupted, next_piece, run_quietly, start_reader
@@ -30,7 +30,7 @@ from discreet.engines.duckdb.sources.copies import Copies, unread
 from discreet.engines.duckdb.sources.databases import attach_connection, is_connection
 from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.views import columns_of, make_view, make_view_by
-from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
+from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash, taken
 from discreet.engines.folders import Folder
 from discreet.engines.schema import TableSchema, Type
 from discreet.engines.twins import see_no_twin_tables

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.engines.duckdb.connection import no_bar
@@ -19,7 +19,7 @@ from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.small import Small
 from discreet.engines.duckdb.sources.origin import Origin
 from discreet.engines.duckdb.views import make_view
-from discreet.engines.engine import failed
+from discreet.engines.engine import failed, taken
 from discreet.engines.schema import TableSchema
 
 if TYPE_CHECKING:
@@ -106,16 +106,6 @@ class Lane:
                     return False
             return True
         return False
-
-
-@contextlib.contextmanager
-def taken(lock: threading.Lock) -> Iterator[bool]:
-    """A lock, for as long as the block lasts, and whether it was free; it is not waited for."""
-    with contextlib.ExitStack() as stack:
-        free = lock.acquire(blocking=False)
-        if free:
-            stack.push(lock)
-        yield free
 
 
 class Lanes:

@@ -6,7 +6,6 @@ tables, and the key lists beside them, stand in front of each query as WITH. Nee
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import re
 import threading
@@ -16,7 +15,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from discreet.engines.capabilities import Spelling
-from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_clash
+from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_clash, taken
 from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.line import ReopenedConnection, SecondConnection
 from discreet.engines.postgres.queries import Run, in_pieces, plans_quietly, run_quietly, run_together
@@ -208,9 +207,8 @@ class PostgresEngine:
             f"coalesce(pg_relation_filenode({found.oid}::oid)::text, '')"
         )
         found_at = self._about(partial(run_quietly, sql=sql, values=[]))
-        if (
-            found_at is None
-        ):  # not everybody may ask which server this is; the known name of its place will do then
+        if found_at is None:
+            # Not everybody may ask which server this is; the known name of its place will do then.
             asked = "SELECT pg_current_snapshot()::text"
             found_at = self._about(partial(run_quietly, sql=asked, values=[]))
         if found_at is None:
@@ -275,9 +273,8 @@ class PostgresEngine:
 
         The first one is asked where it is free: so it is found before a charge that it was dropped for good.
         """
-        with contextlib.ExitStack() as stack:
-            if self._lock.acquire(blocking=False):
-                stack.push(self._lock)
+        with taken(self._lock) as free:
+            if free:
                 return self._first(ask)
         for _ in range(2):  # once more where it shows only now that the connection was dropped
             with self._second.taken() as connection:
