@@ -90,6 +90,24 @@ def elsewhere(evaluator: Evaluator) -> Iterator[None]:
         _evaluators.remove(evaluator)
 
 
+_callers: ContextVar[str] = ContextVar("_callers", default="")
+
+
+@contextmanager
+def asked_by(name: str) -> Iterator[None]:
+    """Let the sandboxes within be those of a caller: with many at once, they wait for those of others with fewer."""
+    token = _callers.set(name)
+    try:
+        yield
+    finally:
+        _callers.reset(token)
+
+
+def caller() -> str:
+    """Whose sandboxes these are; empty where nobody said so."""
+    return _callers.get()
+
+
 def for_strangers() -> bool:
     """Whether the sandboxes of this process evaluate the statements of strangers."""
     return bool(_evaluators)

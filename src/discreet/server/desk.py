@@ -22,6 +22,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from time import monotonic
 from typing import Any, TypeVar
 
+from discreet.engines.sandbox import asked_by
 from discreet.errors import Busy
 from discreet.records import dataclass
 
@@ -145,7 +146,7 @@ class Desk:
                 raise Busy("The service has too much to do.", "Try again in a while.")
             self._works.append(one)
         try:
-            future = self._pool.submit(contextvars.copy_context().run, work)
+            future = self._pool.submit(contextvars.copy_context().run, _asked_by, one.caller, work)
         except BaseException:
             self._leave(one)
             raise
@@ -176,6 +177,11 @@ class Desk:
         with self._lock:
             one.until = -math.inf
             self._present()
+
+
+def _asked_by(caller: str, work: Callable[[], T]) -> T:
+    with asked_by(caller):
+        return work()
 
 
 def slot_after(elapsed: float, base: float) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import count
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from discreet.engines.isolated import workers as module
 from discreet.engines.isolated.workers import Workers, isolated
 from discreet.engines.sandbox import Bounds, Sandbox, for_strangers, uncharged
 from discreet.errors import PostProcessingError, QueryRefused, Unavailable
+from discreet.server.desk import Caps, Desk
 
 NOISY = {"noisy": pa.table({"n": [3, 4], "c": ["a", None], "x": [0.5, float("nan")]})}
 HUGE = "SELECT list_sum(range(60000000)) AS x"
@@ -145,6 +148,26 @@ def test_more_than_there_are_workers_wait(pool: Workers) -> None:
     assert len(pool._free) <= module.KEPT
 
 
+def test_whose_statement_it_is_decides_who_is_next(pool: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    permits = pool._permits
+
+    class Watched:
+        def taken(self, caller: str, waiting: float) -> AbstractContextManager[bool]:
+            seen.append(caller)
+            return permits.taken(caller, waiting)
+
+    monkeypatch.setattr(pool, "_permits", Watched())
+    desk = Desk(Caps(slot=0), "tests")
+    try:
+        for name in ("ada", "ben"):
+            asyncio.run(desk.do(name, lambda: run("SELECT n FROM noisy")))
+    finally:
+        desk.close()
+    run("SELECT n FROM noisy")
+    assert seen == ["ada", "ben", ""]
+
+
 def test_nothing_is_left_when_the_pool_is_closed() -> None:
     before = _children()
     with isolated(memory=384, count=1):
@@ -197,21 +220,19 @@ def test_only_the_evaluation_takes_of_the_time_before_a_charge(
     pool: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others keep all processes busy for a minute, and each new one takes a minute to begin."""
-    now, waits, begin, taken = [0.0], list[float](), module._Worker._begin, pool._turns
+    now, waits, begin, permits = [0.0], list[float](), module._Worker._begin, pool._permits
 
     class Busy:
-        put = taken.put
-
-        def get(self, timeout: float) -> None:
-            waits.append(timeout)
+        def taken(self, caller: str, waiting: float) -> AbstractContextManager[bool]:
+            waits.append(waiting)
             now[0] += 60
-            taken.get(timeout=timeout)
+            return permits.taken(caller, waiting)
 
     def slowly(worker: module._Worker) -> None:
         begin(worker)
         now[0] += 60
 
-    monkeypatch.setattr(pool, "_turns", Busy())
+    monkeypatch.setattr(pool, "_permits", Busy())
     monkeypatch.setattr(module._Worker, "_begin", slowly)
     monkeypatch.setattr(sandbox, "monotonic", lambda: now[0])
     monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 8.0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import queue
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from discreet.engines import sandbox
 from discreet.engines.isolated import messages, worker
+from discreet.engines.isolated.permits import Permits
 from discreet.engines.sandbox import Bounds, Evaluating
 from discreet.errors import PostProcessingError, Unavailable
 
@@ -59,9 +59,7 @@ class Workers:
     def __init__(self, memory: int = MEMORY, count: int = COUNT, seconds: float = SECONDS) -> None:
         self._memory = memory
         self._seconds = seconds
-        self._turns: queue.Queue[None] = queue.Queue()
-        for _ in range(count):
-            self._turns.put(None)
+        self._permits = Permits(count)
         self._lock = threading.Lock()
         self._free = [_Worker(memory) for _ in range(min(KEPT, count))]
         self._closed = False
@@ -76,21 +74,17 @@ class Workers:
             Unavailable: the machine gives no further process.
         """
         bounds = replace(bounds, seconds=min(bounds.seconds, self._seconds))
-        try:
-            turn = self._turns.get(timeout=min(bounds.waiting, self._seconds))
-        except queue.Empty:
-            raise PostProcessingError(
-                "The service has too much to evaluate at once.", "Ask again in a while."
-            ) from None
-        try:
+        with self._permits.taken(sandbox.caller(), min(bounds.waiting, self._seconds)) as permitted:
+            if not permitted:
+                raise PostProcessingError(
+                    "The service has too much to evaluate at once.", "Ask again in a while."
+                )
             used, whole = self._take(), False
             try:
                 head, found = used.ask(tables, sql, bounds, self._memory, evaluating)
                 whole = not head["last"]
             finally:
                 self._give(used, whole)
-        finally:
-            self._turns.put(turn)
         if "cause" in head:
             raise PostProcessingError(head["cause"], head["fix"])
         return found["result"]
