@@ -57,6 +57,10 @@ class FromClause:
             raise refuse(node, self.text, f"There is no column {node.name}.", self._meant(node))
         return found
 
+    def knows(self, name: str) -> bool:
+        """Whether a source has a column of a name in lower case, or several have one."""
+        return name in self.ambiguous or name in self.rows.columns
+
     def fields(self, node: exp.Expr) -> Mapping[str, Column]:
         """The fields of a struct that a column of the query names, by the rest of their paths."""
         if not isinstance(node, exp.Column):

@@ -16,6 +16,7 @@ from discreet.sql.analyze.scope_tree import NUMBER, Env, Kind, PrivateScope, Rel
 from discreet.sql.analyze.selected_columns import written_out
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
 from discreet.sql.expressions.expression import Expression
+from discreet.sql.syntax.column_aliases import ColumnAliases
 from discreet.sql.syntax.nodes import (
     has_aggregate,
     has_window,
@@ -69,6 +70,8 @@ class PrivateSelect:
         if on is not None and any(self.from_clause.is_unit(shown(self.node, one)) for one in on_of(on)):
             self.node = first_rows(self.node)
         self.node = written_out(self.node, _whole_columns(self.from_clause.rows), self.refuse)
+        self.aliases = ColumnAliases(self.node, self.from_clause.knows, self.refuse)
+        self.conditions = [self.aliases.in_condition(node) for node in self.conditions]
         self._filter()
         for child in _clauses(self.node):
             with_public_values(child, self.around, self.env)
@@ -96,6 +99,7 @@ class PrivateSelect:
     def _rows(self) -> PrivateScope:
         from discreet.sql.analyze.row_scope import rows_of
 
+        self.node = self.aliases.in_list()
         self._keep_all()
         for child in _clauses(self.node):
             self._beside(child)
@@ -110,7 +114,7 @@ class PrivateSelect:
         node = self.node
         group, having = node.args.get("group"), node.args.get("having")
         if group is None and not any(map(has_aggregate, node.expressions)):
-            grouped = as_groups(node)
+            grouped = as_groups(self.aliases.in_list())
             if grouped is not None and not any(
                 self.from_clause.is_unit(unaliased(i)) for i in node.expressions
             ):
@@ -236,14 +240,26 @@ class PrivateSelect:
         if group is None:
             return []
         if group.args.get("all"):
-            return [
-                unaliased(item)
-                for item in select.expressions
+            keys = {
+                at: unaliased(item)
+                for at, item in enumerate(select.expressions)
                 if not has_aggregate(item) and list(item.find_all(exp.Column))
-            ]
+            }
+            return [key for at, key in keys.items() if not self._follows(at, keys)]
         if group.args.get("totals"):
             raise self.refuse(group, "WITH TOTALS is not supported.", "Use ROLLUP.")
         return [self._dereferenced(node, select.expressions) for node in group.expressions]
+
+    def _follows(self, at: int, keys: Mapping[int, exp.Expr]) -> bool:
+        """Whether a key is computed from other keys of the list alone, so that it divides no group of theirs."""
+        others = [key for key in keys.values() if key != keys[at]]
+
+        def reads(node: exp.Expr) -> bool:
+            if node in others or (isinstance(node, exp.Column) and self.aliases.is_item(node, before=at)):
+                return False
+            return isinstance(node, exp.Column | exp.Query) or any(map(reads, node.iter_expressions()))
+
+        return not isinstance(keys[at], exp.Column) and not reads(keys[at])
 
     def _dereferenced(self, node: exp.Expr, listed: list[exp.Expr]) -> exp.Expr:
         """A number in GROUP BY is a place in the SELECT list; a name may be an alias of it."""

@@ -8,6 +8,9 @@ from sqlglot import exp
 
 from discreet.sql.syntax.nodes import is_aggregate
 
+FIRST_NAME = "first name"
+"""Under which a column with a number behind its name remembers the name that it was given."""
+
 
 def name_apart(nodes: Iterable[exp.Expr], name_of: Callable[[exp.Expr], str]) -> None:
     """Give a column that has the name of an earlier one in its SELECT a number behind it, as DuckDB does in a table.
@@ -36,6 +39,7 @@ def name_apart(nodes: Iterable[exp.Expr], name_of: Callable[[exp.Expr], str]) ->
             plain = item.this if isinstance(item, exp.Alias) else item
             quoted = not new.replace("_", "a").isalnum()
             select.expressions[index] = exp.alias_(plain.copy(), exp.to_identifier(new, quoted=quoted))
+            select.expressions[index].meta[FIRST_NAME] = name
         select.set("expressions", select.expressions)
 
 

@@ -15,6 +15,7 @@ from discreet.sql.analyze.subqueries.inner_queries import InnerQueries
 from discreet.sql.analyze.units.aggregates import read_unit_aggregate
 from discreet.sql.analyze.units.columns import HERE, copied, placed
 from discreet.sql.expressions.expression import Column
+from discreet.sql.syntax.column_aliases import ColumnAliases
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
@@ -28,7 +29,7 @@ class UnitScope:
     ) -> None:
         self.around = around
         self.refuse = around.refuse
-        self.node = node
+        self.node = ColumnAliases(node, from_clause.knows, around.refuse).in_list()
         self.env = env
         self.from_clause = from_clause
         self.binder = binder = from_clause.binder()

@@ -71,8 +71,9 @@ def windowed(
     def lift(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Window):
             call, kind, span = _window(refuse, from_clause, binder, node)
-            name = f"w{len(calls)}"
-            calls.append((name, call))
+            name = next((known for known, other in calls if other == call), f"w{len(calls)}")
+            if name not in columns:
+                calls.append((name, call))
             columns[name] = Column(f"{HERE}.{name}", kind, span)
             if call.total:
                 orders.add((call.partition, call.order))

@@ -1,0 +1,128 @@
+"""Names of the SELECT list that the same SELECT uses: in WHERE, in QUALIFY, and in later items of the list.
+
+As in DuckDB, a column of FROM comes before such a name, and sub-queries do not see it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+from sqlglot import exp
+
+from discreet.errors import QueryRefused
+from discreet.sql.syntax.nodes import own_nodes, unaliased
+from discreet.sql.syntax.select_lists import FIRST_NAME
+
+MOST_PARTS = 2000
+"""Parts of a SELECT whose names are written out: one that names the one before twice doubles it."""
+Refuse = Callable[[exp.Expr, str, str], QueryRefused]
+
+
+class ColumnAliases:
+    """Writes the names of a SELECT list out.
+
+    Args:
+        node: the SELECT.
+        is_column: whether a name, in lower case, is that of a column of FROM.
+        refuse: makes refusals.
+
+    Example:
+        >>> import sqlglot
+        >>> select = sqlglot.parse_one("SELECT a + 1 AS b, b * 2 AS c FROM t WHERE c > 9 QUALIFY b < max(a) OVER ()")
+        >>> aliases = ColumnAliases(select, lambda name: name == "a", lambda _, *why: QueryRefused(*why))
+        >>> aliases.in_list().sql()
+        'SELECT a + 1 AS b, (a + 1) * 2 AS c FROM t WHERE c > 9 QUALIFY (a + 1) < MAX(a) OVER ()'
+        >>> aliases.in_condition(select.args["where"].this).sql()
+        '((a + 1) * 2) > 9'
+    """
+
+    def __init__(self, node: exp.Select, is_column: Callable[[str], bool], refuse: Refuse) -> None:
+        self._node = node
+        self._is_column = is_column
+        self._refuse = refuse
+        self._values: dict[int, exp.Expr] = {}
+        self._parts = 0
+
+    def in_list(self) -> exp.Select:
+        """The SELECT without names of items in its list and its QUALIFY; itself where they had none.
+
+        Raises:
+            QueryRefused: by `refuse`, two items have a name that is used, or the names stand for too much.
+        """
+        qualify = self._node.args.get("qualify")
+        items = [self._written(item, at) for at, item in enumerate(self._node.expressions)]
+        test = None if qualify is None else self._written(qualify, len(items))
+        if test is qualify and all(
+            new is item for new, item in zip(items, self._node.expressions, strict=True)
+        ):
+            return self._node
+        out = self._node.copy()
+        out.set("expressions", [new.copy() for new in items])
+        out.set("qualify", None if test is None else test.copy())
+        return out
+
+    def in_condition(self, node: exp.Expr) -> exp.Expr:
+        """A condition without names of items; itself where it has none.
+
+        Raises:
+            QueryRefused: as for the list.
+        """
+        return self._written(node, len(self._node.expressions))
+
+    def is_item(self, column: exp.Column, before: int) -> bool:
+        """Whether a name is that of an item before some place of the list, and of no column."""
+        return self._place(column, before) is not None
+
+    def _written(self, node: exp.Expr, before: int) -> exp.Expr:
+        """An expression with the items before some place instead of their names."""
+        # All that it names by way of others, the first ones first: a long chain is not followed to its end by calls.
+        wanted: set[int] = set()
+        ways = [(node, before)]
+        while ways:
+            inner, end = ways.pop()
+            named = {self._place(column, end) for column in _columns(inner)} - wanted - {None}
+            new = {at for at in named if at is not None}
+            wanted |= new
+            ways += [(unaliased(self._node.expressions[at]), at) for at in new - self._values.keys()]
+        for at in sorted(wanted - self._values.keys()):
+            self._values[at] = self._replaced(unaliased(self._node.expressions[at]), at)
+        return self._replaced(node, before) if wanted else node
+
+    def _replaced(self, node: exp.Expr, before: int) -> exp.Expr:
+        out = exp.Paren(this=node.copy())
+        for column in _columns(out):
+            at = self._place(column, before)
+            if at is None:
+                continue
+            if len(self._places[column.name.lower()]) > 1:
+                raise self._refuse(column, f"Two columns are named {column.name}.",
+                                   "Give one of them another name with AS.")  # fmt: skip
+            value = self._values[at]
+            self._parts += sum(1 for _ in value.walk())
+            if self._parts > MOST_PARTS:
+                raise self._refuse(column, "The names of this SELECT list stand for very much, written out.",
+                                   "Compute a part of them in a sub-query of FROM.")  # fmt: skip
+            column.replace(value.copy() if isinstance(value, exp.Column) else exp.paren(value))
+        inner: exp.Expr = out.this
+        return inner
+
+    @cached_property
+    def _places(self) -> dict[str, list[int]]:
+        """The places of the items of each name; two of one name have been told apart by a number since."""
+        found: dict[str, list[int]] = {}
+        for at, item in enumerate(self._node.expressions):
+            if isinstance(item, exp.Alias):
+                found.setdefault(item.meta.get(FIRST_NAME, item.alias).lower(), []).append(at)
+        return found
+
+    def _place(self, column: exp.Column, before: int) -> int | None:
+        """The place of the item that a name stands for; None where it is that of a column, or of nothing."""
+        name = column.name.lower()
+        places = [at for at in self._places.get(name, ()) if at < before]
+        return None if column.table or not places or self._is_column(name) else places[-1]
+
+
+def _columns(node: exp.Expr) -> list[exp.Column]:
+    """The columns that an expression names, without those in sub-queries."""
+    return [inner for inner in own_nodes(node) if isinstance(inner, exp.Column)]
