@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sqlglot import exp
 
+from discreet.policy.naming import folded
 from discreet.sql.syntax.nodes import is_aggregate
 
 FIRST_NAME = "first name"
@@ -21,21 +22,28 @@ def name_apart(nodes: Iterable[exp.Expr], name_of: Callable[[exp.Expr], str]) ->
         >>> name_apart(query.walk(), lambda item: item.sql())
         >>> query.sql()
         'SELECT a, a AS a_1, COUNT(*), COUNT(*) AS "COUNT(*)_1" FROM t'
+
+    Names that differ in letters beyond ASCII are two in DuckDB, and stay:
+
+        >>> query = sqlglot.parse_one('SELECT 1 AS "É", 2 AS "é" FROM t')
+        >>> name_apart(query.walk(), lambda item: item.alias)
+        >>> query.sql()
+        'SELECT 1 AS "É", 2 AS "é" FROM t'
     """
     for select in nodes:
         if not isinstance(select, exp.Select) or any(item.is_star for item in select.expressions):
             continue
         names = [name_of(item) for item in select.expressions]
-        taken = {name.lower() for name in names}
+        taken = set(map(folded, names))
         seen: set[str] = set()
         for index, (item, name) in enumerate(zip(select.expressions, names, strict=True)):
-            if name.lower() not in seen:
-                seen.add(name.lower())
+            if folded(name) not in seen:
+                seen.add(folded(name))
                 continue
-            number = next(n for n in range(1, len(names) + 1) if f"{name}_{n}".lower() not in taken)
+            number = next(n for n in range(1, len(names) + 1) if folded(f"{name}_{n}") not in taken)
             new = f"{name}_{number}"
-            taken.add(new.lower())
-            seen.add(new.lower())
+            taken.add(folded(new))
+            seen.add(folded(new))
             plain = item.this if isinstance(item, exp.Alias) else item
             quoted = not new.replace("_", "a").isalnum()
             select.expressions[index] = exp.alias_(plain.copy(), exp.to_identifier(new, quoted=quoted))
