@@ -29,6 +29,7 @@ from discreet.sql.analyze.scope_tree import (
     left_in_place,
 )
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.nodes import copied
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import parse
 from discreet.sql.syntax.refusal import refuse
@@ -203,7 +204,7 @@ def _unit_names(catalog: Catalog) -> list[str]:
 @once
 def _post_processing(rest: exp.Query) -> exp.Query:
     """The rest of a statement, as DuckDB is to run it; the same tree for the same rest."""
-    post = rest.copy()
+    post = copied(rest)
     _make_limits_total(post)
     for kind, rewrite in REWRITES.items():
         if post.find(kind) is not None:

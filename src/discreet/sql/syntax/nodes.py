@@ -3,14 +3,58 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from sqlglot import exp
 
 from discreet.sql.syntax.once import once
 
 T = TypeVar("T")
+Node = TypeVar("Node", bound=exp.Expr)
+KEPT: Final = (exp.DataType, exp.Identifier, exp.Var)
+"""Types and names, which compute nothing."""
+
+
+def copied(node: Node) -> Node:
+    """A copy of a tree; `copy` of sqlglot copies what is noted beside each node deeply, which takes twice as long.
+
+    Example:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT a FROM t WHERE a < 5")
+        >>> copied(query) == query, copied(query).find(exp.Column) is query.find(exp.Column)
+        (True, False)
+    """
+    return rebuilt(node, copied, ())
+
+
+def rebuilt(
+    node: Node, change: Callable[[exp.Expr], exp.Expr], kept: tuple[type[exp.Expr], ...] = KEPT
+) -> Node:
+    """A node with something else in the place of each of its parts.
+
+    Args:
+        node: stays unchanged.
+        change: gives the part that takes the place of one.
+        kept: the kinds of parts that are copied instead, where they are not in a list.
+    """
+    out = node.__class__()
+    if node.comments is not None:
+        out.comments = list(node.comments)
+    if node._meta is not None:
+        out._meta = dict(node._meta)
+    for name, value in node.args.items():
+        if isinstance(value, exp.Expr):
+            part = out.args[name] = copied(value) if isinstance(value, kept) else change(value)
+            part.parent, part.arg_key, part.index = out, name, None
+        elif isinstance(value, list):
+            parts = out.args[name] = [change(one) if isinstance(one, exp.Expr) else one for one in value]
+            for index, part in enumerate(parts):
+                if isinstance(part, exp.Expr):
+                    part.parent, part.arg_key, part.index = out, name, index
+        else:
+            out.args[name] = value
+    return out
 
 
 def literal_of(value: Any) -> exp.Expr:

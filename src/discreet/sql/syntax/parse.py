@@ -185,7 +185,7 @@ def _check(statement: exp.Query, text: str) -> str:
     if any(issubclass(kind, RENAMED) for kind in kinds) and has_other_names(nodes):
         use_known_names(statement)
     nodes = list(statement.walk())
-    canonical = statement.sql("duckdb", comments=False)
+    canonical = rewrites.sql(statement)
     _refuse_functions(statement, nodes, text, canonical)
     for node in nodes:
         if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 from sqlglot import exp
 
-from discreet.sql.syntax.nodes import is_aggregate
+from discreet.sql.syntax.nodes import is_aggregate, rebuilt
 
 
 def name_apart(nodes: Iterable[exp.Expr], name_of: Callable[[exp.Expr], str]) -> None:
@@ -54,13 +54,7 @@ def with_aliases(
         return node if meant is None or is_key(node) else exp.paren(meant.copy())
     if is_aggregate(node) or isinstance(node, exp.Query):
         return node
-    out = node.copy()
-    for name, value in node.args.items():
-        if isinstance(value, list):
-            out.set(name, [with_aliases(v, aliases, is_key) if isinstance(v, exp.Expr) else v for v in value])
-        elif isinstance(value, exp.Expr) and not isinstance(value, exp.DataType | exp.Identifier | exp.Var):
-            out.set(name, with_aliases(value, aliases, is_key))
-    return out
+    return rebuilt(node, lambda part: with_aliases(part, aliases, is_key))
 
 
 def constant(node: exp.Expr) -> bool:

@@ -22,6 +22,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.records import dataclass
+from discreet.sql.syntax.nodes import copied
 from discreet.sql.syntax.parse import spelled
 
 MOST: Final = 256
@@ -78,7 +79,7 @@ class Template:
 
     def with_nodes(self, nodes: Sequence[exp.Literal]) -> exp.Query:
         """The statement with some nodes in the places of its literals."""
-        statement = self.statement.copy()
+        statement = copied(self.statement)
         for path, literal in zip(self.paths, nodes, strict=True):
             node: exp.Expr = statement
             for name, index in path:
