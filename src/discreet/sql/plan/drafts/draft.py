@@ -27,6 +27,8 @@ MOST_DRAFTS: Final = 4
 UNREAD: Final = ("cells", "entries", "epsilon", "scales")
 """Facts about a release that no literal decides: a filled one has those of its draft."""
 _NEW: Final = object()
+_OF_LITERALS: Final = object()
+"""In the place of a thing that depends on a literal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +72,14 @@ def for_all_literals(release: PlannedRelease, name: str, make: Callable[[Planned
         name: of the thing, by which it is kept beside the release.
         make: makes it.
     """
-    draft = unfilled(release)
-    if name not in draft.memo:
+    known = unfilled(release).memo
+    if name not in known:
         try:
-            draft.memo[name] = make(draft)
+            known[name] = make(unfilled(release))
         except ValueNeededError:
-            return make(release)
-    found: T = draft.memo[name]
-    return found
+            known[name] = _OF_LITERALS
+    found: T = known[name]
+    return make(release) if found is _OF_LITERALS else found
 
 
 def planned_once(reading: Reading, key: Hashable, make: Callable[[Reading], Planned]) -> Planned:
