@@ -19,8 +19,10 @@ from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.reading import Reading
 from discreet.sql.syntax.alike.blanks import ValueNeededError
 
-Planned: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]
+Released: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]
 """The releases of a plan, those measured together, and the delta of Gaussian noise."""
+Planned: TypeAlias = tuple[Released, str]
+"""A plan, and the words for measures that its releases share."""
 T = TypeVar("T")
 MOST_DRAFTS: Final = 4
 """How many plans of a reading are kept, each for another price."""
@@ -120,14 +122,14 @@ def _drafted(
     """The plan of a reading with blanks, and the ways to fill its releases; nothing where a literal matters."""
     try:
         planned = make(blank)
-        releases, workloads, _ = planned
+        releases, workloads, _ = planned[0]
         return (planned, mould_of(releases)) if not workloads else ()
     except (ValueNeededError, Exception):  # where a literal was expected, a blank may raise anything
         return ()
 
 
 def _filled(planned: Planned, fills: list[Filled | None], filling: Filling) -> Planned:
-    releases, workloads, spent = planned
+    (releases, workloads, spent), layout = planned
     out = []
     for release, fill in zip(releases, fills, strict=True):
         made: PlannedRelease = release if fill is None else fill(filling)
@@ -135,4 +137,4 @@ def _filled(planned: Planned, fills: list[Filled | None], filling: Filling) -> P
             vars(made).update({name: getattr(release, name) for name in UNREAD})
             made.memo["draft"] = ReleaseTemplate(release, fill, filling)
         out.append(made)
-    return tuple(out), workloads, spent
+    return (tuple(out), workloads, spent), layout
