@@ -152,24 +152,20 @@ _allowances: ContextVar[_Allowance | None] = ContextVar("_allowances", default=N
 _questions: ContextVar[_Allowance | None] = ContextVar("_questions", default=None)
 
 
-@contextmanager
-def one_question() -> Iterator[None]:
+def one_question() -> AbstractContextManager[None]:
     """Let all that is `uncharged` within share one time: the readings of a question, of several as one, the rehearsals.
 
     One inside another shares the time of the outer one. Nothing else within is bounded.
     """
-    with _set_once(_questions, _Allowance()):
-        yield
+    return _set_once(_questions, _Allowance())
 
 
-@contextmanager
-def uncharged() -> Iterator[None]:
+def uncharged() -> AbstractContextManager[None]:
     """Let the sandboxes within share the little time and memory that a question may take before its charge.
 
     One inside another shares the time of the outer one, and one inside `one_question` that of the question.
     """
-    with _set_once(_allowances, _questions.get() or _Allowance()):
-        yield
+    return _set_once(_allowances, _questions.get() or _Allowance())
 
 
 @contextmanager

@@ -43,17 +43,18 @@ def notes_of(
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
         texts: the names, in lower case, of the tables whose columns have the types that the policy declares.
     """
+    told = _counts_bounds(plan)  # conditions are read for this alone, with their literals
     if len(plan.releases) != 1 or plan.workloads or plan.cut_off or plan.shaping:
-        return _notes_of(plan, without, unit_factor, texts)
+        return _notes_of(plan, without, unit_factor, texts, told)
     return for_all_literals(
         plan.releases[0],
-        f"notes {unit_factor} {without!r} {sorted(texts)!r}",
-        lambda release: _notes_of(plan.with_releases([release]), without, unit_factor, texts),
+        f"notes {unit_factor} {without!r} {sorted(texts)!r} {told}",
+        lambda release: _notes_of(plan.with_releases([release]), without, unit_factor, texts, told),
     )
 
 
 def _notes_of(
-    plan: QueryPlan, without: tuple[str, ...], unit_factor: int, texts: Set[str]
+    plan: QueryPlan, without: tuple[str, ...], unit_factor: int, texts: Set[str], told: bool
 ) -> tuple[str, ...]:
     if not plan.releases:
         return ("nothing private was read",)
@@ -78,7 +79,7 @@ def _notes_of(
     adds_up = any(not isinstance(m, LeafCounts) for m in bounded)
     if adds_up:
         notes.append("values outside their bounds, which are clamped before adding up")
-    if (clamped and not adds_up) or _counts_bounds(plan):
+    if (clamped and not adds_up) or told:
         notes.append("values outside their bounds, which count as the bound")
     if (capped or clamped) and not plan.cut_off:
         shares = any(release.people is not None for release in plan.releases)

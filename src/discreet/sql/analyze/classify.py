@@ -43,7 +43,7 @@ from discreet.sql.syntax.grouping_sets import expand
 from discreet.sql.syntax.join_groups import one_after_the_other
 from discreet.sql.syntax.looking import INFORMATION
 from discreet.sql.syntax.names.qualified import drop_schemas
-from discreet.sql.syntax.nodes import conjunct_nodes
+from discreet.sql.syntax.nodes import conjunct_nodes, copied, holds
 from discreet.sql.syntax.refusal import refuse
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class Classifier:
         Raises:
             QueryRefused: some part of it cannot be answered with a guarantee.
         """
-        whole = statement.copy()
+        whole = copied(statement)
         whole.meta[WHOLE] = True
         drop_schemas(whole, {*self.catalog.private, *self.catalog.public}, self.refuse)
         return self.query(whole, {})
@@ -295,7 +295,7 @@ class Classifier:
         scopes = [self.source(holder.this, env) for holder in holders]
         if any(isinstance(scope, PrivateScope) for scope in scopes):
             number = next(self.public_numbers)
-            unnested = node.find(exp.Explode) is not None
+            unnested = any(holds(item, exp.Explode) for item in node.expressions)
             items = in_from(node, number, self.refuse) if unnested else None
             if items is not None:
                 node.append("joins", items)

@@ -82,14 +82,11 @@ def verdict(condition: Expression) -> bool | None:
     if not isinstance(condition, Call) or len(condition.args) != 2:
         return None
     a, b = (arg.span for arg in condition.args)
-    never = {
-        "lt": _above(a, b, equal=True),
-        "le": _above(a, b, equal=False),
-        "gt": _above(b, a, equal=True),
-        "ge": _above(b, a, equal=False),
-        "eq": _above(a, b, equal=False) or _above(b, a, equal=False),
-    }
-    return False if never.get(condition.name, False) else None
+    name = condition.name
+    never = (name in ("lt", "le", "eq") and _above(a, b, equal=name == "lt")) or (
+        name in ("gt", "ge", "eq") and _above(b, a, equal=name == "gt")
+    )
+    return False if never else None
 
 
 def _above(a: Span, b: Span, equal: bool) -> bool:

@@ -20,6 +20,7 @@ from discreet.sql.syntax.column_aliases import ColumnAliases
 from discreet.sql.syntax.nodes import (
     has_aggregate,
     has_window,
+    holds,
     is_aggregate,
     reads_rows,
     unaliased,
@@ -78,7 +79,7 @@ class PrivateSelect:
         select = self._grouped()
         if select is None:
             return self._rows()
-        nested = [child for child in _clauses(select) if child.find(exp.Query)]
+        nested = [child for child in _clauses(select) if holds(child, exp.Query)]
         texts = {node.sql() for node in self._group_nodes(select)} if nested else set()
         for child in nested:
             self.inner.from_clause = self.from_clause
@@ -146,7 +147,7 @@ class PrivateSelect:
             if reads_given(node):
                 self.waiting.append(node)
                 continue
-            if node.find(exp.Query) is not None:
+            if holds(node, exp.Query):
                 from discreet.sql.analyze.subqueries.lookups import matched
 
                 found = matched(node, self.from_clause, self.around, self.env)

@@ -27,7 +27,7 @@ from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
 from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.syntax.grouping_sets import sets_of
-from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, literal_of, reads_rows, unaliased
+from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, literal_of, reads_rows, rebuilt, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
 
@@ -285,27 +285,13 @@ class ReleaseReader:
             some = f"AVG({name})" if bound.type in (Type.INTEGER, Type.FLOAT) else f"COUNT(DISTINCT {name})"
             raise self.refuse(node, f"{node.sql('duckdb')} is neither grouped by nor inside an aggregate.",
                               f"Add it to GROUP BY, or write for instance {some}.")  # fmt: skip
-        out = node.copy()
-        for name, value in node.args.items():
-            if isinstance(value, list):
-                out.set(name, [self.lift(v) if isinstance(v, exp.Expr) else v for v in value])
-            elif isinstance(value, exp.Expr) and not isinstance(
-                value, exp.DataType | exp.Identifier | exp.Var
-            ):
-                out.set(name, self._lift_argument(node, name, value))
-        return out
-
-    def _lift_argument(self, parent: exp.Expr, key: str, value: exp.Expr) -> exp.Expr:
-        if not (isinstance(parent, exp.Window) and key == "this"):
-            return self.lift(value)
+        if not isinstance(node, exp.Window):
+            return rebuilt(node, self.lift)
         # The function of a window runs over the groups, not over the rows; its arguments are lifted.
-        out = value.copy()
-        for name, arg in value.args.items():
-            if isinstance(arg, list):
-                out.set(name, [self.lift(a) if isinstance(a, exp.Expr) else a for a in arg])
-            elif isinstance(arg, exp.Expr) and not isinstance(arg, exp.Star):
-                out.set(name, self.lift(arg))
-        return out
+        function = node.this
+        return rebuilt(
+            node, lambda part: rebuilt(part, self.lift, (exp.Star,)) if part is function else self.lift(part)
+        )
 
     def _as_key(self, node: exp.Expr) -> int | None:
         if not reads_rows(node):

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.functions import patterns
+from discreet.sql.syntax.nodes import holds
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import name_apart
 
@@ -32,7 +33,7 @@ def written_out(node: exp.Select, names: Sequence[str], refuse: Refuse) -> exp.S
         >>> written_out(query, ["a", "b", "c"], lambda node, cause, fix: QueryRefused(cause, fix)).sql("duckdb")
         'SELECT AVG(a) AS a, AVG(b) AS b FROM t'
     """
-    if not any(item.find(exp.Columns) for item in node.expressions):
+    if not any(holds(item, exp.Columns) for item in node.expressions):
         return node
     items: list[exp.Expr] = []
     for item in node.expressions:

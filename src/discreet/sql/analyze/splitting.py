@@ -29,6 +29,7 @@ from discreet.sql.analyze.scope_tree import (
     left_in_place,
 )
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.nodes import copied, every, holds
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import parse
 from discreet.sql.syntax.refusal import refuse
@@ -186,7 +187,7 @@ def _read_by(post: exp.Expr, releases: list[UnplannedRelease]) -> list[Unplanned
     read: set[str] = set()
     open_ = [post]
     while open_:
-        names = {table.name for table in open_.pop().find_all(exp.Table)} & by_name.keys() - read
+        names = {one.name for one in every(open_.pop()) if isinstance(one, exp.Table)} & by_name.keys() - read
         read |= names
         for name in names:
             open_ += [table.query for table in released_tables([by_name[name].rows.relation]).values()]
@@ -203,10 +204,10 @@ def _unit_names(catalog: Catalog) -> list[str]:
 @once
 def _post_processing(rest: exp.Query) -> exp.Query:
     """The rest of a statement, as DuckDB is to run it; the same tree for the same rest."""
-    post = rest.copy()
+    post = copied(rest)
     _make_limits_total(post)
     for kind, rewrite in REWRITES.items():
-        if post.find(kind) is not None:
+        if holds(post, kind):
             rewrite(post)
     return post
 

@@ -16,7 +16,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
-from discreet.sql.plan.drafts.draft import Planned, planned_once
+from discreet.sql.plan.drafts.draft import Planned, Released, planned_once
 from discreet.sql.plan.limits import NO_LIMITS, Limits, measured_rows, with_row_limits
 from discreet.sql.plan.measure_choice import BY_LEAF
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
@@ -64,23 +64,25 @@ def plan(
         InvalidParameter: a column that is emphasised is not in the answer, or has no noise.
     """
     readings = Readings() if known is None else known
-    canonical, plain = readings.reading(text, catalog, ReadingWay(delta > 0, intervals))
-    reading = with_row_limits(plain, limits)
+    canonical, reading = readings.reading(text, catalog, ReadingWay(delta > 0, intervals))
 
-    def planned(reading: Reading) -> Planned:
+    def planned(plain: Reading) -> Planned:
+        reading = with_row_limits(plain, limits)
         weights = [list(one) for one in reading.weights]
         sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
         _emphasise(weights, emphasis, reading.releases, sets, reading.post)
-        return _released(
+        released = _released(
             reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
             [reading.post] * len(reading.releases) if framed else [], ranges=catalog.personal is None,
         )  # fmt: skip
+        return released, _layout(reading)
 
     # How far a window reaches is a literal that the measures depend on.
     framed = series and _has_window(reading.post)
     key = (epsilon, limits, delta, emphasis, gaussian)
-    releases, workloads, spent = planned(reading) if framed else planned_once(reading, key, planned)
-    statement = _statement(canonical, reading, limits, emphasis)
+    released, layout = planned(reading) if framed else planned_once(reading, key, planned)
+    releases, workloads, spent = released
+    statement = _statement(canonical, layout, limits, emphasis)
     return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
 
 
@@ -132,7 +134,9 @@ def plan_together(
         tables = tuple(itertools.islice(own, len(reading.releases)))
         named = {table.name for table in tables}
         inside = tuple(workload for workload in workloads if named.issuperset(workload.tables))
-        each.append(QueryPlan(text, _statement(canonical, reading, limits), tables, reading.post, inside))
+        each.append(
+            QueryPlan(text, _statement(canonical, _layout(reading), limits), tables, reading.post, inside)
+        )
     statement = "; ".join(one.statement for one in each)
     whole = QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads, gaussian=spent)
     return whole, each
@@ -143,9 +147,14 @@ def _has_window(post: exp.Query) -> bool:
     return post.find(exp.Window) is not None
 
 
-def _statement(canonical: str, reading: Reading, limits: Limits, emphasis: Emphasis = ()) -> str:
+def _layout(reading: Reading) -> str:
+    """The words for measures that the releases of a statement share."""
+    return "".join(one.layout for one in reading.chosen)
+
+
+def _statement(canonical: str, layout: str, limits: Limits, emphasis: Emphasis = ()) -> str:
     """The canonical spelling of a statement with all that decides its numbers beside epsilon."""
-    return f"{canonical} {limits}{emphasis or ''}{''.join(one.layout for one in reading.chosen)}"
+    return f"{canonical} {limits}{emphasis or ''}{layout}"
 
 
 def _released(
@@ -159,7 +168,7 @@ def _released(
     gaussian: bool,
     posts: Sequence[exp.Query],
     ranges: bool = True,
-) -> Planned:
+) -> Released:
     """The releases with their shares of epsilon, those measured together, and the delta of Gaussian noise."""
     finding = sum(release.unknown for release in unplanned)
     shares = shares_of(epsilon, weights)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Mapping
 import sqlglot
 from sqlglot import exp
 
+from discreet.sql.syntax.nodes import every
+
 AVERAGES = frozenset({"mean", "favg"})
 SUMS = frozenset({"fsum", "kahan_sum", "sumkahan", "sum_no_overflow"})
 WEIGHTED = frozenset({"weighted_avg", "wavg"})
@@ -42,7 +44,7 @@ def use_known_names(query: exp.Expr) -> None:
         >>> query.sql("duckdb")
         'SELECT COUNT(DISTINCT a), AVG(b), (SUM(x * w) / SUM(CASE WHEN NOT x IS NULL THEN w ELSE 0 END))'
     """
-    for node in list(query.find_all(exp.Avg, *OTHERWISE)):
+    for node in [one for one in every(query) if isinstance(one, RENAMED)]:
         made = _meant(node)
         if made is None:
             continue

@@ -11,7 +11,7 @@ from functools import cached_property
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
-from discreet.sql.syntax.nodes import own_nodes, unaliased
+from discreet.sql.syntax.nodes import copied, every, own_nodes, unaliased
 from discreet.sql.syntax.select_lists import FIRST_NAME
 
 MOST_PARTS = 2000
@@ -57,9 +57,9 @@ class ColumnAliases:
             new is item for new, item in zip(items, self._node.expressions, strict=True)
         ):
             return self._node
-        out = self._node.copy()
-        out.set("expressions", [new.copy() for new in items])
-        out.set("qualify", None if test is None else test.copy())
+        out = copied(self._node)
+        out.set("expressions", [copied(new) for new in items])
+        out.set("qualify", None if test is None else copied(test))
         return out
 
     def in_condition(self, node: exp.Expr) -> exp.Expr:
@@ -90,7 +90,7 @@ class ColumnAliases:
         return self._replaced(node, before) if wanted else node
 
     def _replaced(self, node: exp.Expr, before: int) -> exp.Expr:
-        out = exp.Paren(this=node.copy())
+        out = exp.Paren(this=copied(node))
         for column in _columns(out):
             at = self._place(column, before)
             if at is None:
@@ -99,11 +99,11 @@ class ColumnAliases:
                 raise self._refuse(column, f"Two columns are named {column.name}.",
                                    "Give one of them another name with AS.")  # fmt: skip
             value = self._values[at]
-            self._parts += sum(1 for _ in value.walk())
+            self._parts += len(every(value))
             if self._parts > MOST_PARTS:
                 raise self._refuse(column, "The names of this SELECT list stand for very much, written out.",
                                    "Compute a part of them in a sub-query of FROM.")  # fmt: skip
-            column.replace(value.copy() if isinstance(value, exp.Column) else exp.paren(value))
+            column.replace(copied(value) if isinstance(value, exp.Column) else exp.Paren(this=copied(value)))
         inner: exp.Expr = out.this
         return inner
 

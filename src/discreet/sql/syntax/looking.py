@@ -11,6 +11,7 @@ from collections.abc import Collection
 import sqlglot
 from sqlglot import exp
 
+from discreet.sql.syntax.nodes import every
 from discreet.sql.syntax.refusal import refuse
 
 SCHEMA = "information_schema"
@@ -57,7 +58,7 @@ def as_query(statement: exp.Expr, text: str) -> exp.Expr:
 
 def rename(query: exp.Query) -> None:
     """Give the tables of information_schema the one name under which they are known."""
-    for table in query.find_all(exp.Table):
+    for table in [one for one in every(query) if isinstance(one, exp.Table)]:
         db = table.args.get("db")
         name = f"{SCHEMA}.{table.name}".lower()
         if db is None or db.name.lower() != SCHEMA or table.args.get("catalog") or name not in INFORMATION:

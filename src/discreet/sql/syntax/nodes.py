@@ -3,14 +3,89 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar
 
 from sqlglot import exp
 
 from discreet.sql.syntax.once import once
 
 T = TypeVar("T")
+Node = TypeVar("Node", bound=exp.Expr)
+KEPT: Final = (exp.DataType, exp.Identifier, exp.Var)
+"""Types and names, which compute nothing."""
+
+
+def copied(node: Node) -> Node:
+    """A copy of a tree; `copy` of sqlglot copies what is noted beside each node deeply, which takes twice as long.
+
+    Example:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT a FROM t WHERE a < 5")
+        >>> copied(query) == query, copied(query).find(exp.Column) is query.find(exp.Column)
+        (True, False)
+    """
+    return rebuilt(node, copied, ())
+
+
+def rebuilt(
+    node: Node, change: Callable[[exp.Expr], exp.Expr], kept: tuple[type[exp.Expr], ...] = KEPT
+) -> Node:
+    """A node with something else in the place of each of its parts.
+
+    Args:
+        node: stays unchanged.
+        change: gives the part that takes the place of one.
+        kept: the kinds of parts that are copied instead, where they are not in a list.
+    """
+    out = node.__class__()
+    if node.comments is not None:
+        out.comments = list(node.comments)
+    if node._meta is not None:
+        out._meta = dict(node._meta)
+    for name, value in node.args.items():
+        if isinstance(value, exp.Expr):
+            part = out.args[name] = copied(value) if isinstance(value, kept) else change(value)
+            part.parent, part.arg_key, part.index = out, name, None
+        elif isinstance(value, list):
+            parts = out.args[name] = [change(one) if isinstance(one, exp.Expr) else one for one in value]
+            for index, part in enumerate(parts):
+                if isinstance(part, exp.Expr):
+                    part.parent, part.arg_key, part.index = out, name, index
+        else:
+            out.args[name] = value
+    return out
+
+
+def parts(node: exp.Expr) -> list[exp.Expr]:
+    """The nodes that stand in a node itself."""
+    out: list[exp.Expr] = []
+    for value in node.args.values():
+        if isinstance(value, exp.Expr):
+            out.append(value)
+        elif isinstance(value, list):
+            out += [one for one in value if isinstance(one, exp.Expr)]
+    return out
+
+
+def every(node: exp.Expr) -> list[exp.Expr]:
+    """A node and all nodes inside it, level by level: those of `walk`, in half the time.
+
+    Example:
+        >>> import sqlglot
+        >>> query = sqlglot.parse_one("SELECT a + 1 FROM t WHERE a < 5")
+        >>> every(query) == list(query.walk())
+        True
+    """
+    out = [node]
+    for one in out:
+        out += parts(one)
+    return out
+
+
+def holds(node: exp.Expr, *kinds: type[exp.Expr]) -> bool:
+    """Whether a node is of one of some kinds, or has one inside it."""
+    return any(isinstance(one, kinds) for one in every(node))
 
 
 def literal_of(value: Any) -> exp.Expr:
@@ -41,9 +116,9 @@ def path_of(column: exp.Column) -> list[str]:
 
 def is_aggregate(node: exp.Expr) -> bool:
     """Whether a node aggregates the rows of its own scope, not the groups in a window."""
-    if isinstance(node, exp.Filter | exp.WithinGroup):
-        return isinstance(node.this, exp.AggFunc | exp.WithinGroup)
-    if not isinstance(node, exp.AggFunc) or isinstance(node, WINDOW_ONLY):
+    if not isinstance(node, exp.AggFunc):
+        return isinstance(node, _AROUND_ALL) and isinstance(node.this, exp.AggFunc | exp.WithinGroup)
+    if isinstance(node, WINDOW_ONLY):
         return False
     parent = node.parent
     while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
@@ -51,6 +126,7 @@ def is_aggregate(node: exp.Expr) -> bool:
     return not (isinstance(parent, exp.Window) and _is_function_of(parent, node))
 
 
+_AROUND_ALL = (exp.Filter, exp.WithinGroup)
 WINDOW_ONLY = (exp.RowNumber, exp.Lag, exp.Lead, exp.FirstValue, exp.LastValue, exp.NthValue)
 
 
@@ -63,18 +139,22 @@ def _is_function_of(window: exp.Window, node: exp.Expr) -> bool:
 
 def own_nodes(node: exp.Expr) -> list[exp.Expr]:
     """The nodes of an expression, without those of the sub-queries in it."""
-    out = [node]
-    for child in node.iter_expressions():
-        if not isinstance(child, exp.Query):
-            out += own_nodes(child)
+    out: list[exp.Expr] = []
+    open_ = [node]
+    while open_:
+        out.append(one := open_.pop())
+        open_ += [part for part in reversed(parts(one)) if not isinstance(part, exp.Query)]
     return out
 
 
 def with_queries(node: exp.Expr) -> list[exp.Expr]:
     """The nodes of an expression and the sub-queries in it, but not the nodes inside those."""
-    out = [node]
-    for child in node.iter_expressions():
-        out += [child] if isinstance(child, exp.Query) else with_queries(child)
+    out: list[exp.Expr] = []
+    open_ = [node]
+    while open_:
+        out.append(one := open_.pop())
+        if one is node or not isinstance(one, exp.Query):
+            open_ += reversed(parts(one))
     return out
 
 
@@ -93,7 +173,7 @@ def has_aggregate(node: exp.Expr) -> bool:
 
 def reads_rows(node: exp.Expr) -> bool:
     """Whether an expression reads columns of single rows, without aggregates, windows or a sub-query around it."""
-    if isinstance(node, exp.Literal) or not any(isinstance(n, exp.Column) for n in node.walk()):
+    if isinstance(node, exp.Literal) or not holds(node, exp.Column):
         return False
     return not any(is_aggregate(n) or isinstance(n, exp.Query | exp.Window) for n in own_nodes(node))
 
@@ -132,4 +212,4 @@ def used(public: Mapping[str, T], post: exp.Query) -> dict[str, T]:
 @once
 def tables_of(post: exp.Query) -> frozenset[str]:
     """The names, in lower case, of the tables that a statement reads."""
-    return frozenset(table.name.lower() for table in post.find_all(exp.Table))
+    return frozenset(table.name.lower() for table in every(post) if isinstance(table, exp.Table))

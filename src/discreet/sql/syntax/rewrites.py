@@ -11,6 +11,7 @@ from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
 from sqlglot.errors import ParseError, TokenError
 
+from discreet.sql.syntax.nodes import copied
 from discreet.sql.syntax.pivot_statement import statements
 
 SYNONYMS = {
@@ -294,7 +295,7 @@ def called(node: exp.Expr) -> str:
 
 def sql(node: exp.Expr) -> str:
     """An expression in DuckDB's SQL."""
-    return node.sql("duckdb", comments=False)
+    return copied(node).sql("duckdb", comments=False, copy=False)
 
 
 _OF_JSON = (exp.JSONExtract, exp.JSONExtractScalar, exp.Predicate)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from sqlglot import exp
 
 from discreet.policy.naming import folded
-from discreet.sql.syntax.nodes import is_aggregate
+from discreet.sql.syntax.nodes import is_aggregate, rebuilt
 
 FIRST_NAME = "first name"
 """Under which a column with a number behind its name remembers the name that it was given."""
@@ -66,13 +66,7 @@ def with_aliases(
         return node if meant is None or is_key(node) else exp.paren(meant.copy())
     if is_aggregate(node) or isinstance(node, exp.Query):
         return node
-    out = node.copy()
-    for name, value in node.args.items():
-        if isinstance(value, list):
-            out.set(name, [with_aliases(v, aliases, is_key) if isinstance(v, exp.Expr) else v for v in value])
-        elif isinstance(value, exp.Expr) and not isinstance(value, exp.DataType | exp.Identifier | exp.Var):
-            out.set(name, with_aliases(value, aliases, is_key))
-    return out
+    return rebuilt(node, lambda part: with_aliases(part, aliases, is_key))
 
 
 def constant(node: exp.Expr) -> bool:

@@ -14,12 +14,16 @@ from tests.sql.fuzz import bench
 from tests.sql.plan.drafts.test_alike import ordinary, whole
 
 from discreet.errors import InvalidParameter, QueryRefused
+from discreet.sql.algebra.relation import Select
+from discreet.sql.dialects import named
+from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.plan import planner, reading
 from discreet.sql.plan.drafts import draft
 from discreet.sql.plan.drafts.alike import Filling
-from discreet.sql.plan.drafts.draft import UNREAD, draft_of, unfilled
+from discreet.sql.plan.drafts.draft import UNREAD, draft_of, for_all_literals, unfilled
 from discreet.sql.plan.limits import Limits
+from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.syntax.alike.blanks import ValueNeededError
 
 PRICES: tuple[dict[str, Any], ...] = (
@@ -102,3 +106,32 @@ def test_a_release_that_is_changed_has_no_draft() -> None:
     changed = replace(release, name="other")
     assert draft_of(changed) is None
     assert unfilled(changed) is changed
+
+
+def test_a_thing_that_no_literal_decides_is_made_once_and_others_once_for_each_statement() -> None:
+    known, catalog = reading.Readings(), inside.catalog_of(bench.bench().session)
+    texts = [f"SELECT sex, COUNT(*) AS n FROM t WHERE y < {at} GROUP BY sex" for at in range(3, 9)]
+    releases = [planner.plan(text, catalog, Fraction(1), known=known).releases[0] for text in texts]
+    filled = [release for release in releases if draft_of(release) is not None]
+    assert len(filled) > 2
+    made: list[object] = []
+
+    def of_all(release: PlannedRelease) -> int:
+        made.append(release)
+        return len(release.keys)
+
+    def of_each(release: PlannedRelease) -> str:
+        made.append(release)
+        return spell(conditions(release), named("duckdb"))
+
+    def conditions(release: PlannedRelease) -> Expression:
+        relation = release.parts[0].rows.relation
+        assert isinstance(relation, Select)
+        assert relation.where is not None
+        return relation.where
+
+    assert {for_all_literals(release, "keys", of_all) for release in filled} == {1}
+    assert made == [unfilled(filled[0])]
+    made.clear()
+    assert len({for_all_literals(release, "where", of_each) for release in filled}) == len(filled)
+    assert made == [unfilled(filled[0]), *filled]

@@ -66,7 +66,7 @@ def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Bind
     Raises:
         QueryRefused: it is not supported, or its argument has no bounds.
     """
-    sql = node.sql("duckdb", comments=False)
+    sql = rewrites.sql(node)
     condition: Expression | None = None
     if isinstance(node, exp.Filter):
         condition = binder.condition(node.expression.this)

@@ -13,10 +13,10 @@ from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.scope_tree import Env, Scopes
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries
 from discreet.sql.analyze.units.aggregates import read_unit_aggregate
-from discreet.sql.analyze.units.columns import HERE, copied, placed
+from discreet.sql.analyze.units.columns import HERE, placed
 from discreet.sql.expressions.expression import Column
 from discreet.sql.syntax.column_aliases import ColumnAliases
-from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, unaliased
+from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, rebuilt, unaliased
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import with_aliases
 
@@ -110,7 +110,7 @@ class UnitScope:
             self.binder.bind(node)
             raise self.refuse(node, f"{node.sql('duckdb')} is neither grouped by nor inside an aggregate.",
                               f"Add it to GROUP BY, or write for instance MAX({node.name}).")  # fmt: skip
-        return copied(node, self._lift)
+        return rebuilt(node, self._lift)
 
     def _as_key(self, node: exp.Expr) -> int | None:
         if has_aggregate(node) or not any(isinstance(n, exp.Column) for n in own_nodes(node)):

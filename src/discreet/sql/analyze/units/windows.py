@@ -21,10 +21,11 @@ from discreet.sql.analyze.units.aggregates import (
     summable,
     summed,
 )
-from discreet.sql.analyze.units.columns import HERE, copied, placed
+from discreet.sql.analyze.units.columns import HERE, placed
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.nodes import rebuilt
 
 Refuse = Callable[[exp.Expr | None, str, str], QueryRefused]
 
@@ -78,7 +79,7 @@ def windowed(
             if call.total:
                 orders.add((call.partition, call.order))
             return placed(node, name)
-        return node if isinstance(node, exp.Query) else copied(node, lift)
+        return node if isinstance(node, exp.Query) else rebuilt(node, lift)
 
     lifted = [item if item.is_star else lift(item) for item in items]
     test = None if qualify is None else exp.Qualify(this=lift(qualify.this))

@@ -8,6 +8,7 @@ such a one the query is written by itself, as equal parts of a query are compute
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from functools import cached_property
 from typing import Final, Generic, TypeVar
 
 from discreet.records import dataclass
@@ -41,13 +42,18 @@ class Template(Generic[Tables]):
     blanks: tuple[UnreadLiteral, ...]
     tables: Tables
 
+    @cached_property
+    def between(self) -> str:
+        """All pieces."""
+        return EDGE.join(self.pieces)
+
     def filled(self, filling: Filling, dialect: Dialect) -> str | None:
         """The query with some literals; None where one of them equals another one of the query."""
         literals = [filling.literal(blank) for blank in self.blanks]
         texts = [one.spelled(dialect) for one in literals]
         if len(set(texts)) < len(texts) or any(map(_spelled_twice, literals)):
             return None
-        if any(text in piece for piece in self.pieces for text in texts):
+        if any(text in self.between for text in texts):
             return None
         out = [self.pieces[0]]
         for number, piece in zip(self.order, self.pieces[1:], strict=True):

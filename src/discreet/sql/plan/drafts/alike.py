@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import datetime as dt
+import functools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from enum import Enum
 from fractions import Fraction
@@ -126,18 +127,28 @@ class _Mould:
             names, values = list(thing), self._several(list, list(thing.values()))
             return None if values is None else lambda filling: dict(zip(names, values(filling), strict=True))
         if dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-            fields = dataclasses.fields(thing)
-            parts = self._several(list, [getattr(thing, one.name) for one in fields])
             kind = type(thing)
-            return None if parts is None else lambda filling: kind(*parts(filling))
+            return self._several(lambda parts: kind(*parts), [getattr(thing, name) for name in _fields(kind)])
         raise ValueNeededError
 
     def _several(self, kind: Callable[[list[Any]], Any], things: list[object]) -> Filled | None:
-        made = [self.of(one) for one in things]
-        if not any(made):
+        changing = [(at, make) for at, make in enumerate(map(self.of, things)) if make is not None]
+        if not changing:
             return None
-        pairs = list(zip(things, made, strict=True))
-        return lambda filling: kind([one if make is None else make(filling) for one, make in pairs])
+
+        def filled(filling: Filling) -> Any:
+            out = things.copy()
+            for at, make in changing:
+                out[at] = make(filling)
+            return kind(out)
+
+        return filled
+
+
+@functools.cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """The names of the fields of a data class."""
+    return tuple(field.name for field in dataclasses.fields(kind))
 
 
 def mould_of(things: Iterable[object]) -> list[Filled | None]:
@@ -154,9 +165,10 @@ def _once(make: Filled) -> Filled:
     """The same, made once for each statement."""
 
     def known(filling: Filling) -> Any:
-        if make not in filling.done:
-            filling.done[make] = make(filling)
-        return filling.done[make]
+        found = filling.done.get(make)
+        if found is None:  # which nothing is that has a blank
+            found = filling.done[make] = make(filling)
+        return found
 
     return known
 

@@ -19,14 +19,18 @@ from discreet.sql.plan.plan import PlannedRelease, Workload
 from discreet.sql.plan.reading import Reading
 from discreet.sql.syntax.alike.blanks import ValueNeededError
 
-Planned: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]
+Released: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]
 """The releases of a plan, those measured together, and the delta of Gaussian noise."""
+Planned: TypeAlias = tuple[Released, str]
+"""A plan, and the words for measures that its releases share."""
 T = TypeVar("T")
 MOST_DRAFTS: Final = 4
 """How many plans of a reading are kept, each for another price."""
 UNREAD: Final = ("cells", "entries", "epsilon", "scales")
 """Facts about a release that no literal decides: a filled one has those of its draft."""
 _NEW: Final = object()
+_OF_LITERALS: Final = object()
+"""In the place of a thing that depends on a literal."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +74,14 @@ def for_all_literals(release: PlannedRelease, name: str, make: Callable[[Planned
         name: of the thing, by which it is kept beside the release.
         make: makes it.
     """
-    draft = unfilled(release)
-    if name not in draft.memo:
+    known = unfilled(release).memo
+    if name not in known:
         try:
-            draft.memo[name] = make(draft)
+            known[name] = make(unfilled(release))
         except ValueNeededError:
-            return make(release)
-    found: T = draft.memo[name]
-    return found
+            known[name] = _OF_LITERALS
+    found: T = known[name]
+    return make(release) if found is _OF_LITERALS else found
 
 
 def planned_once(reading: Reading, key: Hashable, make: Callable[[Reading], Planned]) -> Planned:
@@ -118,14 +122,14 @@ def _drafted(
     """The plan of a reading with blanks, and the ways to fill its releases; nothing where a literal matters."""
     try:
         planned = make(blank)
-        releases, workloads, _ = planned
+        releases, workloads, _ = planned[0]
         return (planned, mould_of(releases)) if not workloads else ()
     except (ValueNeededError, Exception):  # where a literal was expected, a blank may raise anything
         return ()
 
 
 def _filled(planned: Planned, fills: list[Filled | None], filling: Filling) -> Planned:
-    releases, workloads, spent = planned
+    (releases, workloads, spent), layout = planned
     out = []
     for release, fill in zip(releases, fills, strict=True):
         made: PlannedRelease = release if fill is None else fill(filling)
@@ -133,4 +137,4 @@ def _filled(planned: Planned, fills: list[Filled | None], filling: Filling) -> P
             vars(made).update({name: getattr(release, name) for name in UNREAD})
             made.memo["draft"] = ReleaseTemplate(release, fill, filling)
         out.append(made)
-    return tuple(out), workloads, spent
+    return (tuple(out), workloads, spent), layout

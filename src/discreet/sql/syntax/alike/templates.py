@@ -22,6 +22,7 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.records import dataclass
+from discreet.sql.syntax.nodes import copied
 from discreet.sql.syntax.parse import spelled
 
 MOST: Final = 256
@@ -30,24 +31,27 @@ LONGEST_TEMPLATE: Final = 10_000
 """Characters of a text whose shape is looked at."""
 _UNUSUAL: Final = ("--", "/*", "\\", "$", "`", "#")
 """Comments and other ways to quote: a text with any of them is always parsed."""
-_TOKEN: Final = re.compile(
-    r"""(?P<space>[ \t\r\n]+)
-    | (?P<word>[A-Za-z_][A-Za-z0-9_]*)
-    | (?P<decimal>[0-9]+\.[0-9]+)(?![A-Za-z0-9_.])
-    | (?P<whole>[0-9]+)(?![A-Za-z0-9_.])
-    | (?P<string>'[^']*')
-    | (?P<quoted>"[^"]*")
-    | (?P<sign>[<>=!~^|&@+\-*/%:?]+)
-    | (?P<mark>[(),.;\[\]{}])
-    """,
+_PLAIN: Final = re.compile(
+    r"""(?: [ \t\r\n]+
+    | [A-Za-z_][A-Za-z0-9_]*
+    | [0-9]+(?:\.[0-9]+)?(?![A-Za-z0-9_.])
+    | '[^']*'
+    | "[^"]*"
+    | [<>=!~^|&@+\-*/%:?(),.;\[\]{}]
+    )*+""",
     re.ASCII | re.VERBOSE,
 )
-_LITERALS: Final = frozenset({"decimal", "whole", "string"})
-_COMPARES: Final = frozenset({"<", "<=", ">", ">=", "=", "<>", "!="})
-_ENDS: Final = frozenset(
-    {"", ")", ",", "and", "or", "group", "having", "limit", "order", "qualify", "then", "union"}
+"""A text of plain tokens."""
+_LITERAL: Final = re.compile(
+    r"""(?<![<>=!~^|&@+\-*/%:?]) (?: <=? | >=? | = | <> | != ) [ \t\r\n]*
+        (?: (?: (?P<decimal>[0-9]+\.[0-9]+) | (?P<whole>[0-9]+) ) (?![A-Za-z0-9_.]) | (?P<string>'[^']*') )
+        (?= [ \t\r\n]* (?: \Z | [),] | (?:and|or|group|having|limit|order|qualify|then|union)(?![A-Za-z0-9_]) ) )
+    | '[^']*'
+    | "[^"]*"
+    """,
+    re.ASCII | re.VERBOSE | re.IGNORECASE,
 )
-"""The tokens, in lower case, before which a literal stands alone; nothing is the end of the text."""
+"""A literal that stands alone behind a comparison, before one of these tokens; or quoted text, which holds none."""
 _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 Path: TypeAlias = tuple[tuple[str, int | None], ...]
@@ -78,7 +82,7 @@ class Template:
 
     def with_nodes(self, nodes: Sequence[exp.Literal]) -> exp.Query:
         """The statement with some nodes in the places of its literals."""
-        statement = self.statement.copy()
+        statement = copied(self.statement)
         for path, literal in zip(self.paths, nodes, strict=True):
             node: exp.Expr = statement
             for name, index in path:
@@ -137,27 +141,17 @@ def alike(text: object) -> tuple[Template, list[str]] | None:
 
 def taken_apart(text: str) -> tuple[Skeleton, list[str]] | None:
     """The shape of a text and the literals that it leaves out; None where a part of the text is no plain token."""
-    tokens = [(str(match.lastgroup), match[0]) for match in _TOKEN.finditer(text)]
-    if sum([len(token) for _, token in tokens]) != len(text):  # something stands between two of them
+    if _PLAIN.fullmatch(text) is None:
         return None
-    pieces, literals, piece = [], [], ""
-    before = ""
-    for index, (kind, token) in enumerate(tokens):
-        if kind in _LITERALS and before in _COMPARES and _after(tokens, index + 1) in _ENDS:
-            pieces += [piece, kind]
-            literals.append(token)
-            piece = ""
-        else:
-            piece += token
-        before = before if kind == "space" else token
-    return (*pieces, piece), literals
-
-
-def _after(tokens: list[tuple[str, str]], index: int) -> str:
-    """The next token but for spaces, in lower case."""
-    while index < len(tokens) and tokens[index][0] == "space":
-        index += 1
-    return tokens[index][1].lower() if index < len(tokens) else ""
+    pieces, literals, at = [], [], 0
+    for match in _LITERAL.finditer(text):
+        kind = match.lastgroup
+        if kind is not None:
+            start, end = match.span(kind)
+            pieces += [text[at:start], kind]
+            literals.append(text[start:end])
+            at = end
+    return (*pieces, text[at:]), literals
 
 
 def made(shape: Skeleton) -> Template | None:

@@ -12,9 +12,11 @@ from sqlglot import exp
 
 from discreet.errors import QueryRefused
 from discreet.sql.syntax.looking import no_schema
+from discreet.sql.syntax.nodes import every
 
 DEFAULT = frozenset({"main", "public", "default", "dbo"})
 """The schemas that DuckDB, PostgreSQL, Spark and SQL Server use where none is named."""
+_NAMED = (exp.Table, exp.Subquery, exp.CTE, exp.Column)
 
 
 def drop_schemas(
@@ -27,7 +29,7 @@ def drop_schemas(
         known: the tables of the session, in lower case.
         refuse: makes the refusal of a schema that is not known.
     """
-    found = list(query.find_all(exp.Table, exp.Subquery, exp.CTE, exp.Column))
+    found = [node for node in every(query) if isinstance(node, _NAMED)]
     if not any(node.args.get("db") for node in found):
         return
     sources = {node.alias_or_name.lower() for node in found if not isinstance(node, exp.Column)}
