@@ -145,4 +145,5 @@ def test_the_error_of_a_statement_is_its_own_though_others_of_its_shape_were_loo
                 plan = planner.plan(text, inside.catalog_of(session), Fraction(1))
                 alone, _ = preview.expected_errors(plan, {}, Level(confidence), 1000)
                 assert said.errors == alone, text
+                assert isinstance(said.errors, dict)
                 said.errors.clear()  # which is theirs who asked, and nobody else's
