@@ -43,18 +43,18 @@ def notes_of(
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
         texts: the names, in lower case, of the tables whose columns have the types that the policy declares.
     """
-    told = _counts_bounds(plan)  # conditions are read for this alone, with their literals
+    at_bounds = _counts_bounds(plan)  # conditions are read for this alone, with their literals
     if len(plan.releases) != 1 or plan.workloads or plan.cut_off or plan.shaping:
-        return _notes_of(plan, without, unit_factor, texts, told)
+        return _notes_of(plan, without, unit_factor, texts, at_bounds)
     return for_all_literals(
         plan.releases[0],
-        f"notes {unit_factor} {without!r} {sorted(texts)!r} {told}",
-        lambda release: _notes_of(plan.with_releases([release]), without, unit_factor, texts, told),
+        f"notes {unit_factor} {without!r} {sorted(texts)!r} {at_bounds}",
+        lambda release: _notes_of(plan.with_releases([release]), without, unit_factor, texts, at_bounds),
     )
 
 
 def _notes_of(
-    plan: QueryPlan, without: tuple[str, ...], unit_factor: int, texts: Set[str], told: bool
+    plan: QueryPlan, without: tuple[str, ...], unit_factor: int, texts: Set[str], at_bounds: bool
 ) -> tuple[str, ...]:
     if not plan.releases:
         return ("nothing private was read",)
@@ -79,7 +79,7 @@ def _notes_of(
     adds_up = any(not isinstance(m, LeafCounts) for m in bounded)
     if adds_up:
         notes.append("values outside their bounds, which are clamped before adding up")
-    if (clamped and not adds_up) or told:
+    if (clamped and not adds_up) or at_bounds:
         notes.append("values outside their bounds, which count as the bound")
     if (capped or clamped) and not plan.cut_off:
         shares = any(release.people is not None for release in plan.releases)

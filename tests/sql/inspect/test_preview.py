@@ -9,13 +9,14 @@ from fractions import Fraction
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests import shared
+from tests import inside, shared
 from tests.depth import DEEP, few
 
 from discreet.errors import InvalidParameter
 from discreet.sql.inspect import preview
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.measures.measure import Measure
+from discreet.sql.plan import planner
 from discreet.sql.plan.plan import QueryPlan
 
 ROWS = 1000
@@ -120,3 +121,29 @@ def test_what_has_no_error_has_no_confidence(query: str) -> None:
     with shared.protect(pa.table({"x": [0]}), privacy_unit="row", budget=1) as session:
         assert "expected at" in repr(session.preview("SELECT COUNT(*) FROM data", epsilon=1))
         assert "expected at" not in repr(session.preview(query, epsilon=1))
+
+
+SHAPES = (
+    "SELECT k, COUNT(*) AS n, AVG(x) AS m FROM data WHERE x < {0} GROUP BY k",
+    "SELECT SUM(CASE WHEN x < {0} THEN 1 ELSE 0 END) AS n FROM data",
+    "SELECT k, COUNT(*) AS n FROM data WHERE x < {0} GROUP BY k HAVING COUNT(*) > {0} ORDER BY n LIMIT 1",
+    "SELECT x, SUM(x) AS s FROM data WHERE x < {0} GROUP BY x",
+    "SELECT k, SUM(x) / COUNT(*) AS r FROM data WHERE x >= {0} GROUP BY k",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_the_error_of_a_statement_is_its_own_though_others_of_its_shape_were_looked_at(shape: str) -> None:
+    table = pa.table({"x": np.arange(90), "k": ["A", "B", "C"] * 30})
+    with shared.protect(
+        table, privacy_unit="row", bounds={"x": (0, 100)}, keys={"k": ["A", "B", "C"]}, budget=1000
+    ) as session:
+        for literal in (5, 20, 50, 70, 70.5, 95):
+            text = shape.format(literal)
+            for confidence in (0.95, 0.8):
+                said = session.preview(text, epsilon=1, confidence=confidence)
+                plan = planner.plan(text, inside.catalog_of(session), Fraction(1))
+                alone, _ = preview.expected_errors(plan, {}, Level(confidence), 1000)
+                assert said.errors == alone, text
+                assert isinstance(said.errors, dict)
+                said.errors.clear()  # which is theirs who asked, and nobody else's

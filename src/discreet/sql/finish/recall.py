@@ -29,6 +29,7 @@ from discreet.sql.measures.measure import Measure
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
 from discreet.sql.plan.recalled import Recalled, variance
 from discreet.sql.plan.workloads.places import every_row, places
+from discreet.sql.syntax.once import once
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -103,6 +104,7 @@ def recallable(plan: QueryPlan) -> bool:
     )
 
 
+@once
 def mixes(post: exp.Query) -> bool:
     """Whether a statement puts several groups together, or chooses among them."""
     return not isinstance(post, exp.Select) or post.find(*MIXING) is not None
@@ -233,7 +235,10 @@ def _number_of(measure: Any, release: PlannedRelease, source: PlannedRelease) ->
     """The number of the same measure of an earlier release, over the same rows as far as the caps go."""
     part = release.parts[measure.part]
     for index, other in enumerate(source.measures):
-        if type(other) is not Measure or replace(other, part=0) != replace(measure, part=0):
+        if type(other) is not Measure:
+            continue
+        there = other if other.part == measure.part else replace(other, part=measure.part)
+        if there != measure:
             continue
         before = source.parts[other.part]
         same = (before.cap, before.rows.per_unit, before.rows.max_rows, before.rows.fixed)

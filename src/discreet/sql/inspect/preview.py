@@ -23,6 +23,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.ranks import Ranks
+from discreet.sql.plan.drafts.draft import for_all_literals
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 
@@ -184,7 +185,7 @@ def preview_of(
 
 def _foreseen(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int) -> Preview:
     """A preview but for the budget, so that it is the same whenever the same is asked."""
-    errors, assuming = expected_errors(plan, public, level, group_rows)
+    errors, assuming = _errors_once(plan, public, level, group_rows)
     finding = [release for release in plan.releases if release.discovery is not None]
     shown_from = max(
         (r.discovery.mechanism(r).surely(level.confidence) for r in finding if r.discovery is not None),
@@ -205,6 +206,20 @@ def _foreseen(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, gro
         meanings=meanings_of(plan),
         together=told(plan),
     )
+
+
+def _errors_once(
+    plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int
+) -> tuple[dict[str, float], bool]:
+    """`expected_errors`, worked out once for all literals where they decide no error."""
+    if len(plan.releases) != 1 or plan.workloads or plan.cut_off or plan.shaping:
+        return expected_errors(plan, public, level, group_rows)
+    errors, assuming = for_all_literals(
+        plan.releases[0],
+        f"errors {level} {group_rows}",
+        lambda release: expected_errors(plan.with_releases([release]), public, level, group_rows),
+    )
+    return dict(errors), assuming
 
 
 def expected_errors(

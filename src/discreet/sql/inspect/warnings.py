@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from sqlglot import exp
+
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import aggregate_name
 from discreet.sql.algebra.narrowing import conjuncts
@@ -17,6 +19,7 @@ from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.quoted_names import quoted_names
 from discreet.sql.inspect.wording import ends, value, words
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
+from discreet.sql.syntax.once import once
 
 COUNTED = frozenset({"rows", "count", "pairs"})
 AVERAGED = frozenset({"avg", "avgx", "avgy", "stddev_pop", "stddev_samp"})
@@ -107,11 +110,15 @@ def _calls(expression: Expression) -> Iterator[Call]:
             yield from _calls(argument)
 
 
+@once
+def _names(post: exp.Query) -> dict[str, str]:
+    """The names of the columns of an answer, by their SQL."""
+    return {item.unalias().sql(): item.alias_or_name for item in post.selects if not item.unalias().is_star}
+
+
 def _drowned(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -> Iterator[str]:
     """Columns whose noise is as large as all that they could say."""
-    names = {
-        item.unalias().sql(): item.alias_or_name for item in plan.post.selects if not item.unalias().is_star
-    }
+    names = _names(plan.post)
     for release in plan.releases:
         for index, aggregate in enumerate(release.aggregates):
             name = names.get(f"{release.name}.{aggregate_name(index)}", "")

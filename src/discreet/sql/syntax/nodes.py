@@ -17,7 +17,7 @@ KEPT: Final = (exp.DataType, exp.Identifier, exp.Var)
 
 
 def copied(node: Node) -> Node:
-    """A copy of a tree; `copy` of sqlglot copies what is noted beside each node deeply, which takes twice as long.
+    """A copy of a tree, in half the time of `copy`; its nodes have the same notes beside them.
 
     Example:
         >>> import sqlglot
@@ -25,12 +25,11 @@ def copied(node: Node) -> Node:
         >>> copied(query) == query, copied(query).find(exp.Column) is query.find(exp.Column)
         (True, False)
     """
-    return rebuilt(node, copied, ())
+    out: Node = rebuilt(node, copied, ())
+    return out
 
 
-def rebuilt(
-    node: Node, change: Callable[[exp.Expr], exp.Expr], kept: tuple[type[exp.Expr], ...] = KEPT
-) -> Node:
+def rebuilt(node: Node, change: Callable[[Any], exp.Expr], kept: tuple[type[exp.Expr], ...] = KEPT) -> Node:
     """A node with something else in the place of each of its parts.
 
     Args:
@@ -48,8 +47,8 @@ def rebuilt(
             part = out.args[name] = copied(value) if isinstance(value, kept) else change(value)
             part.parent, part.arg_key, part.index = out, name, None
         elif isinstance(value, list):
-            parts = out.args[name] = [change(one) if isinstance(one, exp.Expr) else one for one in value]
-            for index, part in enumerate(parts):
+            several = out.args[name] = [change(one) if isinstance(one, exp.Expr) else one for one in value]
+            for index, part in enumerate(several):
                 if isinstance(part, exp.Expr):
                     part.parent, part.arg_key, part.index = out, name, index
         else:

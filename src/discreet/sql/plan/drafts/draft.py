@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from fractions import Fraction
-from typing import Final, TypeAlias, TypeVar
+from typing import Final, TypeAlias, TypeVar, cast
 
 from discreet.records import dataclass
 from discreet.sql.expressions.marked import MarkedLiteral
@@ -26,6 +26,8 @@ Planned: TypeAlias = tuple[Released, str]
 T = TypeVar("T")
 MOST_DRAFTS: Final = 4
 """How many plans of a reading are kept, each for another price."""
+MOST_FACTS: Final = 64
+"""How many things are kept beside a release."""
 UNREAD: Final = ("cells", "entries", "epsilon", "scales")
 """Facts about a release that no literal decides: a filled one has those of its draft."""
 _NEW: Final = object()
@@ -75,13 +77,15 @@ def for_all_literals(release: PlannedRelease, name: str, make: Callable[[Planned
         make: makes it.
     """
     known = unfilled(release).memo
-    if name not in known:
+    found: T | object = known.get(name, _NEW)
+    if found is _NEW:
         try:
-            known[name] = make(unfilled(release))
+            found = make(unfilled(release))
         except ValueNeededError:
-            known[name] = _OF_LITERALS
-    found: T = known[name]
-    return make(release) if found is _OF_LITERALS else found
+            found = _OF_LITERALS
+        if len(known) < MOST_FACTS:
+            known[name] = found
+    return make(release) if found is _OF_LITERALS else cast("T", found)
 
 
 def planned_once(reading: Reading, key: Hashable, make: Callable[[Reading], Planned]) -> Planned:
