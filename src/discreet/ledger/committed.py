@@ -266,9 +266,7 @@ class KnownEnd:
             self.settled.load(book.head.number, rows.settled())
         self._reach_back(rows)
         rows.fetch(needs)
-        rows.settled_before = lambda question: self.settled.has_within(
-            question, rows.book().head.number, rows.last
-        )
+        rows.settled_before = self.settled.has_within
 
     def _reach_back(self, rows: Rows) -> None:
         """Have a transaction read the entries since those that are known, so that `follow` can be told of them.

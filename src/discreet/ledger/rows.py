@@ -97,7 +97,7 @@ class TableRows:
         self._unwritten: list[tuple[Entry, bytes | None]] = []
         self.changed = False
         self.flushing = False
-        self.settled_before: Callable[[str], bool | None] = lambda question: None
+        self.settled_before: Callable[[str, int, list[Entry]], bool | None] | None = None
 
     @property
     def reached(self) -> Book | None:
@@ -167,7 +167,9 @@ class TableRows:
 
     def has_settled(self, question: str) -> bool:
         """See `Rows`."""
-        known = self.settled_before(question)
+        known = None
+        if self.settled_before is not None:
+            known = self.settled_before(question, self.book().head.number, self.last)
         return self.first_settlement(question) is not None if known is None else known
 
     def fetch(self, needs: Sequence[Needs]) -> None:

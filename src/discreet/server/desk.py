@@ -64,7 +64,7 @@ class _Work:
         began: when it came, as `monotonic` has it.
         took: tells after how many seconds the ledger kept its answer; None where it kept none.
         until: the slot until which it counts as at work; infinite until it is done.
-        future: the work itself, once it was handed to a thread.
+        future: the work itself, from when it was handed to a thread until it is done.
     """
 
     caller: str
@@ -109,7 +109,8 @@ class Desk:
         waiter.add_done_callback(see_outcome)
         done, _ = await asyncio.wait([waiter], timeout=self.caps.timeout)
         if not done:
-            if one.future is not None and one.future.cancel():  # no thread has begun it
+            future = one.future
+            if future is not None and future.cancel():  # no thread has begun it
                 self._leave(one)
                 raise Busy(
                     "The service has too much to do: the request was not begun.", "Try again in a while."
@@ -161,6 +162,8 @@ class Desk:
         return self._works
 
     def _done(self, one: _Work) -> None:
+        # It keeps its callbacks, and so this work: with the answer they would stay as garbage.
+        one.future = None
         if not self.caps.slot:
             self._leave(one)
             return

@@ -364,11 +364,13 @@ class QueryPlan:
         """Things that others have worked out of this plan."""
         return {}
 
-    @cached_property
+    @property
     def whole(self) -> QueryPlan:
         """The same with all releases that are charged: of the question, and of how much is cut off."""
-        if not self.cut_off:
-            return self
+        return self._with_cut_off if self.cut_off else self  # a plan that kept itself would stay as garbage
+
+    @cached_property
+    def _with_cut_off(self) -> QueryPlan:
         return replace(self, releases=(*self.releases, *(one.plan for one in self.cut_off)), cut_off=())
 
     @cached_property

@@ -81,6 +81,10 @@ class Filling:
             self.read[at] = literal_of(self.literals[at])
         return unread.of(self.read[at])
 
+    def forget(self, make: Filled) -> None:
+        """Keep a thing no longer that keeps this filling: each would keep the other, as garbage."""
+        self.done.pop(make, None)
+
 
 Filled: TypeAlias = Callable[[Filling], Any]
 
@@ -165,9 +169,9 @@ def _once(make: Filled) -> Filled:
     """The same, made once for each statement."""
 
     def known(filling: Filling) -> Any:
-        found = filling.done.get(make)
+        found = filling.done.get(known)
         if found is None:  # which nothing is that has a blank
-            found = filling.done[make] = make(filling)
+            found = filling.done[known] = make(filling)
         return found
 
     return known
@@ -207,6 +211,7 @@ class _Variant(Generic[Reading]):
         if self.make is None:
             return self.reading
         reading: Reading = self.make(filling)
+        filling.forget(self.make)
         reading.memo["origin"] = Origin(self.reading, filling, self.drafts)
         return reading
 

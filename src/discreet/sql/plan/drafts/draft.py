@@ -139,6 +139,7 @@ def _filled(planned: Planned, fills: list[Filled | None], filling: Filling) -> P
         made: PlannedRelease = release if fill is None else fill(filling)
         if fill is not None:
             vars(made).update({name: getattr(release, name) for name in UNREAD})
+            filling.forget(fill)
             made.memo["draft"] = ReleaseTemplate(release, fill, filling)
         out.append(made)
     return (tuple(out), workloads, spent), layout
