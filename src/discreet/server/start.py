@@ -33,7 +33,7 @@ SUFFIX, SCHEMA = ".service.db", "discreet_service"
 
 MOST_CONNECTIONS = 512
 """Connections that a process serves; one more is refused."""
-GARBAGE = (20_000, 50, 100)
+GARBAGE = (100_000, 20, 100)
 """How seldom a process that serves looks for garbage: objects that were made, and looks at younger ones."""
 SWITCH = 0.0005
 """Seconds that a thread of Python keeps the interpreter while others wait for it, a tenth of the usual time: a thread
