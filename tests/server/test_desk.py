@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import threading
+import weakref
 
 import pytest
 
@@ -50,6 +51,31 @@ def test_without_a_base_nothing_waits(slept: Recorded) -> None:
     assert asyncio.run(desk.do("ana", lambda: 7)) == 7
     assert slept == []
     desk.close()
+
+
+def test_work_that_is_done_is_garbage_to_nobody() -> None:
+    """Each answer stayed until Python looked for rings of objects: its work and the future of its thread kept it."""
+    desk = Desk(Caps(slot=0), "test")
+    gone: list[weakref.ref[object]] = []
+
+    class Answer:
+        pass
+
+    async def main() -> None:
+        for _ in range(20):
+            answer = await desk.do("ana", Answer)
+            gone.append(weakref.ref(answer))
+            del answer
+        await asyncio.sleep(0)
+
+    gc.collect()
+    gc.disable()
+    try:
+        asyncio.run(main())
+        desk.close()
+        assert sum(one() is None for one in gone) >= 18
+    finally:
+        gc.enable()
 
 
 def test_a_caller_has_so_many_at_once_and_gets_them_back() -> None:

@@ -6,6 +6,7 @@ fell between answer and charge on a machine with seven times as much to do as co
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import random
@@ -665,3 +666,26 @@ def test_a_session_that_answers_before_it_charges_is_caught(tmp_path: Path) -> N
             if not set(shown) <= charged(ledger):
                 return
     pytest.fail("the fault was not seen")
+
+
+def test_questions_leave_no_rings_of_objects(tmp_path: Path) -> None:
+    """Thirty objects of each question kept one another, and a server stood still while Python looked for them."""
+    rows, ledger = pd.DataFrame({"patient": range(60), "age": range(60)}), tmp_path / "ledger.db"
+    declared = {**POLICY, "bounds": {"age": (0, 120)}, "keys": {}}
+    with dp.protect(rows, table="visits", **declared, ledger=ledger) as session:
+
+        def ask(numbers: range) -> None:
+            for number in numbers:
+                query = f"SELECT COUNT(*) AS n, AVG(age) AS age FROM visits WHERE age < {number}.5"
+                session.preview(query, 0.01)
+                session.sql(query, 0.01)
+
+        ask(range(20))  # the first ones of a shape are kept, to fill in the literals of others
+        gc.collect()
+        gc.disable()
+        try:
+            ask(range(20, 60))
+            left = gc.collect()
+        finally:
+            gc.enable()
+    assert left < 40 * 5
