@@ -167,9 +167,8 @@ class TableRows:
 
     def has_settled(self, question: str) -> bool:
         """See `Rows`."""
-        known = None
-        if self.settled_before is not None:
-            known = self.settled_before(question, self.book().head.number, self.last)
+        before = self.settled_before
+        known = None if before is None else before(question, self.book().head.number, self.last)
         return self.first_settlement(question) is not None if known is None else known
 
     def fetch(self, needs: Sequence[Needs]) -> None:
