@@ -260,7 +260,7 @@ class PrivateSelect:
                 return False
             return isinstance(node, exp.Column | exp.Query) or any(map(reads, node.iter_expressions()))
 
-        return not isinstance(keys[at], exp.Column) and not reads(keys[at])
+        return not reads(keys[at])
 
     def _dereferenced(self, node: exp.Expr, listed: list[exp.Expr]) -> exp.Expr:
         """A number in GROUP BY is a place in the SELECT list; a name may be an alias of it."""
