@@ -172,6 +172,10 @@ def run(server: uvicorn.Server, listener: socket.socket) -> None:
     sys.setswitchinterval(SWITCH)
     try:
         server.run([listener])
+    except KeyboardInterrupt:
+        if not server.should_exit:
+            raise
+        # Told to stop, it has answered the questions at work and ended: no failure, which systemd would note.
     finally:
         gc.unfreeze()  # else the engine's library reports each of its objects as leaked when the process ends
 
