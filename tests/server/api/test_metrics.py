@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import inspect
 import re
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 from discreet.errors import EngineError
+from discreet.server.api import analyst
+from discreet.server.pages import analyst as pages
+from discreet.server.records.counted import Counted
 from discreet.session.queries import Queries
 from tests.server.conftest import COUNT, Running
 
-LINE = re.compile(r'# TYPE \w+ \w+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? -?[0-9.e+-]+')
+LINE = re.compile(r'# HELP \w+ .+|# TYPE \w+ \w+|\w+(\{\w+="[^"]*"(,\w+="[^"]*")*\})? -?[0-9.e+-]+')
 
 CHARGES = 'discreet_charges_total{dataset="hospital"}'
 
@@ -43,19 +49,48 @@ def test_requests_and_budgets_are_counted(running: Running) -> None:
     assert int(after[CHARGES]) == int(before[CHARGES]) + 1
 
 
+@pytest.mark.parametrize(
+    ("path", "asked"),
+    [
+        ("query", {"query": COUNT, "epsilon": "1/32"}),
+        ("workload", {"queries": {"n": COUNT}, "epsilon": "1/33"}),
+        ("integers", {"query": COUNT, "epsilon": "1/34"}),
+    ],
+)
 def test_a_failure_after_the_charge_counts_as_an_answer(
-    running: Running, monkeypatch: pytest.MonkeyPatch
+    path: str, asked: dict[str, object], running: Running, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fails(*_: object) -> None:
         raise EngineError("1042 patients")
 
     before = figures(running)
     monkeypatch.setattr(Queries, "run", fails)
-    question = {"query": COUNT, "epsilon": "0.0625"}
-    assert running.call("POST", "/api/v1/datasets/hospital/query", "ana", question).status == 502
+    assert running.call("POST", f"/api/v1/datasets/hospital/{path}", "ana", asked).status == 502
     after = figures(running)
-    assert int(after[served("query")]) == int(before.get(served("query"), 0)) + 1
-    assert served("query", "failed") not in after
+    assert int(after[served(path)]) == int(before.get(served(path), 0)) + 1
+    assert served(path, "failed") not in after
+    assert int(after[CHARGES]) == int(before[CHARGES]) + 1
+
+
+def charging(route: Any) -> bool:
+    """Whether an endpoint, or the function of the pages that it calls, gives a question to the desk."""
+    return any(words in inspect.getsource(route.endpoint) for words in (".ask(", ".submit("))
+
+
+def test_every_address_that_charges_counts_a_failure_as_an_answer(running: Running) -> None:
+    routers: list[Any] = [analyst.router, pages.router]
+    found = {route.path for router in routers for route in router.routes if charging(route)}
+    assert {path.rpartition("/")[2] for path in found} == {
+        "query",
+        "workload",
+        "integers",
+        "questions",
+        "ask",
+    }
+    counted = Counted()
+    for path in found:
+        counted.add(SimpleNamespace(path=path), 502)
+    assert not [line for line in counted.lines() if "failed" in line]
 
 
 def test_charges_are_counted_and_not_when_or_whether_one_was_answered(

@@ -12,6 +12,12 @@ from discreet.server.api.analyst import Here
 from discreet.server.people import Caller
 from discreet.server.service import Service
 
+HELP = {
+    "discreet_requests_total": "Requests by address and outcome; a question that failed counts as served.",
+    "discreet_questions_at_work": "Questions that this process is answering or holds back until their slot.",
+    "discreet_charges_total": "Charges of a data set, in all processes.",
+    "discreet_budget_epsilon": "Budget of a data set: its limit, and the loss spent.",
+}
 router = APIRouter(prefix="/api/v1", tags=["for stewards"])
 
 
@@ -24,18 +30,22 @@ async def metrics(caller: Annotated[Caller, Depends(needs("audit"))], service: H
 
 def written(service: Service) -> list[str]:
     """All figures as Prometheus reads them."""
-    lines = ["# TYPE discreet_requests_total counter", *service.counted.lines()]
+    lines = [*_head("discreet_requests_total", "counter"), *service.counted.lines()]
     lines += [
-        "# TYPE discreet_questions_at_work gauge",
+        *_head("discreet_questions_at_work", "gauge"),
         f"discreet_questions_at_work {len(service.questions.at_work())}",
     ]
     # Charges, not entries: when the answer to one was entered depends on the data, and so does whether it ever was.
-    lines.append("# TYPE discreet_charges_total counter")
+    lines += _head("discreet_charges_total", "counter")
     for name, one in service.datasets.items():
         lines.append(f'discreet_charges_total{{dataset="{name}"}} {one.history.count()}')
-    lines.append("# TYPE discreet_budget_epsilon gauge")
+    lines += _head("discreet_budget_epsilon", "gauge")
     for name, one in service.datasets.items():
         budget = one.session.budget
         for kind, value in (("limit", budget.epsilon), ("spent", budget.spent)):
             lines.append(f'discreet_budget_epsilon{{dataset="{name}",kind="{kind}"}} {float(value)!r}')
     return lines
+
+
+def _head(name: str, kind: str) -> list[str]:
+    return [f"# HELP {name} {HELP[name]}", f"# TYPE {name} {kind}"]

@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from typing import Any
 
-CHARGED = ("/query", "/ask", "/questions", "/questions/{key}")
+CHARGED = ("/query", "/workload", "/integers", "/ask", "/questions", "/questions/{key}")
 """The ends of addresses whose failures may depend on data, so that they count as served."""
 
 
