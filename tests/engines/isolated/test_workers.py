@@ -145,7 +145,30 @@ def test_more_than_there_are_workers_wait(pool: Workers) -> None:
     for one in threads:
         one.join()
     assert found == [2] * 8
-    assert len(pool._free) <= module.KEPT
+    assert len(pool._free) <= 4
+
+
+def test_a_burst_begins_no_process_that_an_earlier_one_had_begun(
+    pool: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They were ended beyond those that are kept: under load, each second statement waited for the start of Python."""
+
+    def burst() -> None:
+        slow = "SELECT count(*) AS n FROM range(3000000) a, range(100) b WHERE a.range + b.range < 0"
+        threads = [threading.Thread(target=run, args=(slow,)) for _ in range(4)]
+        for one in threads:
+            one.start()
+        for one in threads:
+            one.join()
+
+    burst()
+    kept = {one._process.pid for one in pool._free}
+    begun: list[int] = []
+    monkeypatch.setattr(module, "_begun", begun.append)
+    for _ in range(3):
+        burst()
+    assert (len(kept), begun) == (4, [])
+    assert {one._process.pid for one in pool._free} == kept
 
 
 def test_whose_statement_it_is_decides_who_is_next(pool: Workers, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COUNT = 10
 """Processes at once: more than one caller can keep busy at the two desks of the service."""
 KEPT = 3
-"""Processes that are there before anybody asks."""
+"""Processes that are there before anybody asks; more are begun when they are needed, and stay."""
 MEMORY = 512
 """MiB of one."""
 SECONDS = 30.0
@@ -109,13 +109,21 @@ class Workers:
         return made
 
     def _give(self, used: _Worker, whole: bool) -> None:
-        """Keep a process for the next statement, or end it, and begin another one in its place."""
+        """Keep a process for the next statement, or end it, and begin another one in its place.
+
+        One that is whole is kept, however many are free: those beyond `KEPT` would be begun again at the next burst,
+        which takes longer than most statements, and shows a caller whose free statement waits for it that another
+        statement was begun.
+        """
         with self._lock:
-            few = len(self._free) < KEPT and not self._closed
-            kept = (used if whole else _begun(self._memory)) if few else None
-            if kept is not None:  # without another one, the next statement begins its own
-                self._free.insert(0, kept)
-        if not (few and whole):
+            kept = whole and not self._closed
+            if kept:
+                self._free.append(used)  # the next to be taken: it has begun
+            elif len(self._free) < KEPT and not self._closed:
+                other = _begun(self._memory)
+                if other is not None:  # without another one, the next statement begins its own
+                    self._free.insert(0, other)
+        if not kept:
             used.end()
 
 
