@@ -109,16 +109,28 @@ def test_refusals_and_failures_are_told(running: Running, monkeypatch: pytest.Mo
 
 
 def test_the_end_is_not_told_before_its_slot(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
-    running.person("eve", epsilon=1)
+    running.person("fay", epsilon=1)
     monkeypatch.setattr("discreet.server.desk.slot_after", lambda elapsed, base: elapsed + 2)
-    key = submitted(running, "eve", "0.375")  # which nobody was answered before
+    key = submitted(running, "fay", "0.375")  # which nobody was answered before
     history = running.service.datasets["hospital"].history
-    while not (key in history.of("eve") and history.answered(key)):
+    while not (key in history.of("fay") and history.answered(key)):
         time.sleep(0.01)
-    assert status(running, "eve", key)["status"] == "at work"
+    assert status(running, "fay", key)["status"] == "at work"
     running.service.later._known.clear()
-    assert status(running, "eve", key)["status"] == "at work", "nor by another process"
+    assert status(running, "fay", key)["status"] == "at work", "nor by another process"
     with monkeypatch.context() as before:
         before.setattr(history, "answered", lambda key: False)
-        assert status(running, "eve", key)["status"] == "at work", "else the moment would be told"
-    assert ended(running, "eve", key)["status"] == "answered"
+        assert status(running, "fay", key)["status"] == "at work", "else the moment would be told"
+    assert ended(running, "fay", key)["status"] == "answered"
+
+
+def test_a_statement_that_fails_above_its_numbers_is_told_with_its_charge(running: Running) -> None:
+    """It was said to be answered, and fetching it told of an error for which nothing was charged."""
+    running.person("gus", epsilon=1)
+    # On invented numbers, as it is tried before the charge, it does not fail.
+    fails = f"SELECT CASE WHEN n > 9 THEN error('too many') ELSE 'few' END AS s FROM ({COUNT})"
+    answer = running.call("POST", f"{HOSPITAL}/questions", "gus", {"query": fails, "epsilon": "0.5"})
+    said = ended(running, "gus", str(answer.json["key"]))
+    assert (said["status"], said["error"]) == ("failed", "PostProcessingError")
+    assert said["charged"] == {"epsilon": "0.5", "delta": "0"}
+    assert "too many" not in str(said)

@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol, TypeVar
 
-from discreet.errors import Busy, DiscreetError, QueryRefused, TimedOut
+from discreet.errors import Busy, DiscreetError, PostProcessingError, QueryRefused, TimedOut
 from discreet.records import dataclass
 from discreet.release.answer import Release
 from discreet.server.dataset import DataSet
@@ -112,11 +112,13 @@ class Later:
             return {"key": key, "status": "at work"}
         history = service.dataset(caller, dataset).history
         charged = history.latest(caller.name, key)
-        if charged is not None and service.asks.answered(dataset, key):
+        error = None if task is None or task.cancelled() else task.exception()
+        # The numbers that were paid for are there, but the statement above them failed, and would fail again.
+        above = isinstance(error, PostProcessingError)
+        if charged is not None and not above and service.asks.answered(dataset, key):
             return {"key": key, "status": "answered"}
         if task is not None and task.cancelled():
             return {"key": key, "status": "cancelled"}
-        error = None if task is None else task.exception()
         if isinstance(error, DiscreetError) and not isinstance(error, TimedOut):
             return {"key": key, "status": "failed", **body(error)}
         if charged is None:
