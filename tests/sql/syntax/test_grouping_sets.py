@@ -48,6 +48,11 @@ def expanded(sql: str) -> str:
         "SELECT -v % 3 AS v, SUM(b) AS s FROM t GROUP BY ROLLUP (v) QUALIFY row_number() OVER (ORDER BY v) < 3",
         "SELECT -v AS v, SUM(b) AS s FROM t GROUP BY ROLLUP (v) ORDER BY -v LIMIT 2",
         "SELECT -v AS v, SUM(b) AS s FROM t GROUP BY ROLLUP (v) ORDER BY v LIMIT 2",
+        # A key that GROUPING spells in another way.
+        "SELECT a AS k, GROUPING(k) AS g, COUNT(*) AS n FROM t GROUP BY ROLLUP (k)",
+        "SELECT a + 1 AS k, GROUPING(k) AS g, COUNT(*) AS n FROM t GROUP BY CUBE (k, b) HAVING GROUPING(B) = 1",
+        "SELECT a, GROUPING(t.a, b) AS g, COUNT(*) AS n FROM t GROUP BY ROLLUP (a, t.b) HAVING GROUPING(A) = 0",
+        "SELECT t.a, SUM(v) AS s, RANK() OVER (ORDER BY GROUPING(a)) AS r FROM t GROUP BY ROLLUP (t.a)",
     ],
 )
 def test_the_rows_are_those_of_duckdb(table: duckdb.DuckDBPyConnection, sql: str) -> None:
@@ -63,6 +68,13 @@ def test_a_window_within_each_set_is_found(
     monkeypatch.setattr(grouping_sets, "has_window", lambda item: False)
     sql = "SELECT a, b, SUM(SUM(v)) OVER (ORDER BY a, b) AS r FROM t GROUP BY CUBE (a, b)"
     assert sorted(table.sql(expanded(sql)).fetchall(), key=str) != sorted(table.sql(sql).fetchall(), key=str)
+
+
+def test_grouping_of_no_key_is_refused() -> None:
+    """DuckDB refuses it, too; 0 would say that it is grouped by."""
+    with pytest.raises(QueryRefused, match="b is no key of this GROUP BY") as refused:
+        expanded("SELECT a, GROUPING(b) AS g, COUNT(*) AS n FROM t GROUP BY ROLLUP (a)")
+    assert refused.value.fix == "Write GROUPING of keys, as they stand there."
 
 
 def test_too_many_sets_are_refused() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from discreet.policy.naming import folded
 from discreet.sql.syntax.nodes import has_window, is_aggregate
 from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.refusal import refuse
@@ -59,6 +60,7 @@ def expand(node: exp.Select, text: str) -> exp.Query:
         for chosen in itertools.product(*(_sets(e, text) for e in several))
     ]
     every = list(dict.fromkeys(key for keys_of_set in sets for key in keys_of_set))
+    _see_groupings(node, every, text)
     names = [output_name(item) for item in node.expressions]
     shown, over_all = _apart(node, every, names)
     inside = [output_name(item) for item in shown.expressions]
@@ -153,6 +155,45 @@ def _resolve(node: exp.Select, several: list[exp.Expr]) -> None:
                 continue
             if isinstance(column.parent, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
                 column.replace(meant.copy())
+
+
+def _see_groupings(node: exp.Select, every: list[exp.Expr], text: str) -> None:
+    """Put into each GROUPING the keys that it names, spelled as they stand in GROUP BY: by these it is worked out.
+
+    Raises:
+        QueryRefused: it names something else, of which no set could tell whether it is grouped by.
+    """
+    aliases = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
+    clauses = [*node.expressions, *(node.args.get(part) for part in ("having", "order", "qualify"))]
+    for clause in clauses:
+        for one in (
+            [] if clause is None else list(clause.find_all(exp.Grouping, exp.GroupingId, exp.Anonymous))
+        ):
+            if _is_grouping(one) and one.parent_select is node:
+                one.set("expressions", [_key(child, one, every, aliases, text) for child in one.expressions])
+
+
+def _key(
+    child: exp.Expr, around: exp.Expr, every: list[exp.Expr], aliases: dict[str, exp.Expr], text: str
+) -> exp.Expr:
+    """The key that a part of GROUPING names: itself, as a column that is spelled otherwise, or by its alias."""
+    named = aliases.get(child.name.lower()) if isinstance(child, exp.Column) and not child.table else None
+    found = next(
+        (key for key in every if key == child),
+        next((key for key in every if _one_column(key, child)), named if named in every else None),
+    )
+    if found is None:
+        raise refuse(around, text, f"{child.sql('duckdb')} is no key of this GROUP BY.",
+                     "Write GROUPING of keys, as they stand there.")  # fmt: skip
+    return found.copy()
+
+
+def _one_column(key: exp.Expr, other: exp.Expr) -> bool:
+    """Whether two expressions are one column, with its table or without, in whichever case."""
+    if not isinstance(key, exp.Column) or not isinstance(other, exp.Column):
+        return False
+    tables = {folded(one.table) for one in (key, other) if one.table}
+    return folded(key.name) == folded(other.name) and len(tables) <= 1
 
 
 def _number_of_sets(node: exp.Expr) -> int:
