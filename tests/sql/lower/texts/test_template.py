@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -25,6 +25,8 @@ from discreet.sql.lower.identity import identity
 from discreet.sql.lower.texts import template
 from discreet.sql.plan import planner, reading
 from discreet.sql.plan.drafts.alike import Filling
+from discreet.sql.plan.drafts.draft import draft_of
+from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.syntax.alike.templates import literal_node
 
 DIALECTS = ("duckdb", "spark", "clickhouse", "postgres")
@@ -148,3 +150,44 @@ def test_a_literal_that_equals_another_one_has_its_query_written() -> None:
     assert real("2.5", "3.5") is not None
     assert real("0.0", "3.5") is None  # equals -0.0, which is spelled otherwise
     assert real("2.5", "7.0") is None
+
+
+def drafted() -> PlannedRelease:
+    """A release that was filled from a draft."""
+    known = reading.Readings()
+    for literal in (3, 4, 5, 6):
+        text = f"SELECT sex, SUM(x) AS s FROM t WHERE y < {literal} GROUP BY sex"
+        plan = planner.plan(text, inside.catalog_of(bench.bench().session), Fraction(1), known=known)
+    return plan.releases[0]
+
+
+class Cleared(dict[Hashable, Any]):
+    """Templates that another thread clears whenever somebody has looked for one."""
+
+    def __contains__(self, key: object) -> bool:
+        found = super().__contains__(key)
+        self.clear()
+        return found
+
+
+def test_another_thread_may_clear_the_queries_that_are_kept() -> None:
+    release = drafted()
+    draft = draft_of(release)
+    assert draft is not None
+    kept = draft.blank.memo["templates"] = Cleared()
+    for salt in (1, 1):
+        release.memo.pop("compiled", None)
+        assert compile_part(release, 0, "duckdb", salt).sql
+    assert len(kept) == 1  # else no query was kept
+
+
+def test_no_more_than_so_many_queries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(template, "MOST", 3)
+    release = drafted()
+    draft = draft_of(release)
+    assert draft is not None
+    sizes = []
+    for salt in range(8):
+        compile_part(release, 0, "duckdb", salt)
+        sizes.append(len(draft.blank.memo["templates"]))
+    assert max(sizes) == 3

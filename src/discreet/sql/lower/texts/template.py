@@ -17,7 +17,7 @@ from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.marked import EDGE
 from discreet.sql.expressions.unread import UnreadLiteral
 from discreet.sql.plan.drafts.alike import Filling
-from discreet.sql.plan.drafts.draft import draft_of
+from discreet.sql.plan.drafts.draft import ReleaseTemplate, draft_of
 from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.syntax.alike.blanks import ValueNeededError
 
@@ -83,21 +83,30 @@ def filled_in(
     draft = draft_of(release)
     if draft is None or dialect.named_arguments:  # which looks at the lengths of literals
         return None
-    known: dict[Hashable, Template[Tables] | None] = draft.blank.memo.setdefault("templates", {})
+    known: dict[Hashable, Template[Tables] | tuple[()]] = draft.blank.memo.setdefault("templates", {})
     own = (dialect.name, key)
-    if own not in known:
+    template = known.get(own)  # another thread may clear it at any time
+    if template is None:
         if len(known) >= MOST:
             known.clear()
-        try:
-            marked, marks = draft.marked()
-            text, tables = write(marked)
-            pieces = text.split(EDGE)
-            known[own] = Template(tuple(pieces[::2]), tuple(map(int, pieces[1::2])), tuple(marks), tables)
-        except (ValueNeededError, Exception):  # a literal matters
-            known[own] = None
-    template = known[own]
+        template = known[own] = _template_of(draft, write)
+    if not template:
+        return None
     try:
-        filled = None if template is None else template.filled(draft.filling, dialect)
+        filled = template.filled(draft.filling, dialect)
     except ValueNeededError:
         return None
-    return None if template is None or filled is None else (filled, template.tables)
+    return None if filled is None else (filled, template.tables)
+
+
+def _template_of(
+    draft: ReleaseTemplate, write: Callable[[PlannedRelease], tuple[str, Tables]]
+) -> Template[Tables] | tuple[()]:
+    """The query of a draft with marks; nothing where a literal matters to it."""
+    try:
+        marked, marks = draft.marked()
+        text, tables = write(marked)
+        pieces = text.split(EDGE)
+        return Template(tuple(pieces[::2]), tuple(map(int, pieces[1::2])), tuple(marks), tables)
+    except (ValueNeededError, Exception):  # where a literal was expected, a mark may raise anything
+        return ()
