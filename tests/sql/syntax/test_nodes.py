@@ -15,11 +15,18 @@ QUERY = (
 
 
 def _placed(root: exp.Expr) -> list[tuple[object, ...]]:
-    """Everything that is known of the nodes of a tree, and where each stands."""
+    """Everything that is known now of the nodes of a tree, and where each stands."""
     nodes = list(root.walk())
     number = {id(node): at for at, node in enumerate(nodes)}
     return [
-        (type(node), number.get(id(node.parent)), node.arg_key, node.index, node.meta, node.comments)
+        (
+            type(node),
+            number.get(id(node.parent)),
+            node.arg_key,
+            node.index,
+            {**node.meta},
+            [*(node.comments or ())],
+        )
         for node in nodes
     ]
 
