@@ -6,7 +6,7 @@ import pytest
 from sqlglot import exp
 
 from discreet.sql.conformance.questions import QUESTIONS
-from discreet.sql.syntax.nodes import copied, rebuilt
+from discreet.sql.syntax.nodes import copied, own_nodes, rebuilt, with_queries
 from discreet.sql.syntax.parse import parse
 
 QUERY = (
@@ -87,3 +87,15 @@ def test_parts_of_a_list_know_their_places() -> None:
         (out, "expressions", 0),
         (out, "expressions", 1),
     ]
+
+
+def test_the_nodes_of_an_expression_come_in_the_order_of_the_text_without_those_of_its_sub_queries() -> None:
+    """Whoever refuses one points at the first."""
+    query = parse("SELECT a + (SELECT MAX(b) FROM s) * c AS v, d FROM t WHERE EXISTS (SELECT e FROM s)")
+    names = [node.name for node in own_nodes(query) if isinstance(node, exp.Column)]
+    assert names == ["a", "c", "d"]
+    there = [node for node in with_queries(query) if isinstance(node, exp.Column | exp.Query)]
+    assert [node.name for node in there if isinstance(node, exp.Column)] == names
+    assert (
+        sum(isinstance(node, exp.Query) for node in there) == 3
+    )  # itself, whose nodes are there, and those within
