@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
-from tests import shared
+from tests import inside, shared
 
 import discreet as dp
+from discreet.session.notes import notes_of
+from discreet.sql.plan.cut_off import diagnosed
+from discreet.sql.plan.drafts.draft import draft_of
+from discreet.sql.plan.plan import QueryPlan
+from discreet.sql.plan.planner import plan as planned
+from discreet.sql.plan.reading import Readings
+from discreet.sql.plan.shaping import Shaping
 
 MISFIT = "values that do not fit the declared type of their column, which are NULL"
 
@@ -135,3 +143,30 @@ def test_nothing_is_clamped_where_literals_and_conditions_alone_are_added_up(val
                         keys={"sex": ["a", "b"]}, budget=9, ledger=":memory:") as session:  # fmt: skip
         card = str(session.sql(query, epsilon=1).card())
     assert [part in card for part in CLAMPED] == [said, said]
+
+
+def test_the_notes_of_a_plan_are_its_own_though_others_of_its_shape_had_some() -> None:
+    """Of other literals, with other columns that lack an interval, of other tables, shown or diagnosed otherwise."""
+    with shared.protect(
+        pa.table({"id": [1, 2], "age": [3, 4]}), table="t", privacy_unit="id", max_rows=2,
+        bounds={"age": (20, 50)}, budget=9,
+    ) as session:  # fmt: skip
+        catalog = inside.catalog_of(session)
+    known, drafted, all_notes = Readings(), 0, set()
+
+    def asked(age: int, known: Readings | None, number: int) -> QueryPlan:
+        text = f"SELECT COUNT(*) AS n FROM t WHERE age < {age}"
+        plan = planned(text, catalog, Fraction(1), known=known)
+        return (plan, plan.shaped(Shaping(nonnegative=True)), diagnosed(plan, Fraction(1)))[number]
+
+    for age in (30, 31, 32, 60, 33, 60):
+        for without in ((), ("n",)):
+            for texts in (frozenset[str](), frozenset({"t"})):
+                for number in range(3):
+                    plan = asked(age, known, number)
+                    drafted += draft_of(plan.releases[0]) is not None
+                    found = notes_of(plan, without, 1, texts)
+                    assert found == notes_of(asked(age, None, number), without, 1, texts)
+                    all_notes.add(found)
+    assert drafted
+    assert len(all_notes) == 2 * 2 * 2 * 3  # each of these has notes of its own
