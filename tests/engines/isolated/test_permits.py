@@ -14,12 +14,16 @@ from discreet.engines.isolated.permits import Permits
 PATIENCE = 30.0
 
 
-def begun(permits: Permits, caller: str, order: list[str]) -> threading.Thread:
-    """A thread that takes one permit, once it stands in the row."""
+def begun(
+    permits: Permits, caller: str, order: list[str], leave: threading.Event | None = None
+) -> threading.Thread:
+    """A thread that takes one permit, once it stands in the row, and keeps it until it is to leave."""
 
     def take() -> None:
         with permits.taken(caller, PATIENCE) as had:
             order.append(caller if had else "none")
+            if leave is not None:
+                leave.wait(PATIENCE)
 
     before = len(permits._waiting)
     one = threading.Thread(target=take)
@@ -50,6 +54,26 @@ def test_nobody_waits_while_one_is_free() -> None:
     with ExitStack() as stack:
         assert all(stack.enter_context(permits.taken("ada", 0)) for _ in range(8))
         assert not stack.enter_context(permits.taken("ben", 0.01))
+
+
+def test_two_that_come_free_at_once_are_both_taken() -> None:
+    """Whoever came first is not the next, and looks before the next one has taken one of the two."""
+    permits, order, leave = Permits(3), list[str](), threading.Event()
+    with ExitStack() as stack:
+        others = stack.enter_context(ExitStack())
+        for name, held in (("ada", stack), ("cleo", others), ("dan", others)):
+            held.enter_context(permits.taken(name, 0))
+        threads = [begun(permits, name, order, leave) for name in ("ada", "ben")]
+        with permits._changed:  # nobody looks in between
+            others.close()
+        until = time.monotonic() + PATIENCE / 2
+        while len(order) < 2 and time.monotonic() < until:
+            time.sleep(0.001)
+        taken = list(order)
+        leave.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+    assert sorted(taken) == ["ada", "ben"]
 
 
 @pytest.mark.parametrize("callers", [1, 3])
