@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.engines.duckdb.connection import interruptible
+from discreet.engines.duckdb.sources.frames import is_pandas
+from discreet.engines.duckdb.sources.urls import read_url
 from discreet.engines.engine import Engine
 from discreet.engines.registry import opener
 from discreet.engines.schema import Type
@@ -68,6 +71,25 @@ def open_source(
     kinds = _types(given)
     with interruptible():
         return DuckDBEngine.open_all([(table, source, kinds)])
+
+
+def takes_types(source: object) -> bool:
+    """Whether the types of its columns are given to a source, as to a CSV file or a frame of pandas.
+
+    One that is at fault takes none: its opening says why.
+
+    Example:
+        >>> import pyarrow as pa
+        >>> takes_types("csv:visits.txt"), takes_types("visits.parquet"), takes_types(pa.table({"age": [31]}))
+        (True, False, False)
+    """
+    try:
+        if opener(source) is not None:
+            return False
+        kind = read_url(os.fspath(source))[0] if isinstance(source, str | os.PathLike) else ""
+    except SourceError:
+        return False
+    return kind == "csv" or is_pandas(source)
 
 
 def _mixed() -> SourceError:

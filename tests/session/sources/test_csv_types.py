@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
+from unittest import mock
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from tests import inside
 from tests.depth import few
 
 import discreet as dp
-from discreet.engines.duckdb import DuckDBEngine
-from discreet.errors import PolicyError, QueryRefused
+from discreet.engines.duckdb import DuckDBEngine, connection
+from discreet.engines.duckdb import engine as duckdb_engine
+from discreet.errors import PolicyError, QueryRefused, SourceError
 from discreet.policy import Policy
 
 ROWS = "id,age,sex,county,born,city\n" + "".join(
@@ -118,6 +123,34 @@ def test_keys_of_a_public_table_give_their_type(tmp_path: Path) -> None:
     ) as session:  # fmt: skip
         answer = session.sql("SELECT place, COUNT(*) AS n FROM visits GROUP BY place ORDER BY 1", epsilon=100)
     assert answer.to_dict(intervals=False) == {"place": [1, 2], "n": [1, 1]}
+
+
+@pytest.mark.parametrize(
+    ("suffix", "times"), [("csv", 2), ("parquet", 1), ("pandas", 2), ("arrow", 1), ("unknown", 0)]
+)
+def test_a_public_table_is_opened_for_a_type_only_where_one_is_wanted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, suffix: str, times: int
+) -> None:
+    """Opening a database takes longer than a question; a file of no kind is refused before any is opened."""
+    visits = pa.table({"place": [1, 2], "who": [1, 2]})
+    file = tmp_path / f"visits.{suffix}"
+    if suffix == "parquet":
+        parquet.write_table(visits, file)
+    elif suffix == "csv":
+        file.write_text("place,who\n1,1\n2,2\n")
+    frames = {"pandas": visits.to_pandas(), "arrow": visits}
+    (tmp_path / "places.csv").write_text("code,name\n1,Kent\n2,Essex\n")
+    sources = {"Visits": frames.get(suffix, file), "places": tmp_path / "places.csv"}
+    rules = {"privacy_unit": "row", "columns": {"place": {"keys": "places.code"}}}
+    declared: dict[str, Any] = {"budget": 1, "tables": {"visits": rules, "places": {"public": True}}}
+    arguments = {"budget": 1, "public": ["places"], "privacy_unit": "row", "keys": {"place": "places.code"}}
+    opened = mock.Mock(wraps=connection.seal)
+    monkeypatch.setattr(duckdb_engine, "seal", opened)
+    for given in ({"policy": Policy(**declared)}, arguments):
+        opened.reset_mock()
+        with pytest.raises(SourceError) if not times else contextlib.nullcontext():
+            dp.protect(sources, **cast(Any, given), ledger=":memory:").close()
+        assert opened.call_count == times
 
 
 @pytest.mark.parametrize(("question", "line"), [

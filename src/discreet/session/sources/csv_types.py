@@ -23,7 +23,7 @@ def of_policy(policy: Policy, source: object) -> dict[str, Any]:
     rules = {name: table.columns for name, table in policy.tables.items() if not table.public}
     if isinstance(source, Mapping):
         shown = [name for name, table in policy.tables.items() if table.public]
-        return {name: _types(columns, source, shown) for name, columns in rules.items()}
+        return {name: _types(columns, source, shown, _one(source, name)) for name, columns in rules.items()}
     return _types(next(iter(rules.values())), {}, ()) if len(rules) == 1 else {}
 
 
@@ -51,15 +51,23 @@ def of_arguments(
     hidden = {name.lower() for name in public}
     private = [name for name in source if name.lower() not in hidden]
     names = [name for name in private if table is None or name.lower() == table.lower()]
-    return {name: _types(declared, source, public) for name in names}
+    return {name: _types(declared, source, public, source[name]) for name in names}
 
 
-def _types(rules: Rules, sources: Mapping[str, object], public: Iterable[str]) -> dict[str, str]:
+def _one(sources: Mapping[str, object], table: str) -> object:
+    """The source of a table, or None; the policy is compared with the tables once they are open."""
+    return next((one for name, one in sources.items() if name.lower() == table.lower()), None)
+
+
+def _types(
+    rules: Rules, sources: Mapping[str, object], public: Iterable[str], own: object = None
+) -> dict[str, str]:
+    """The types of the columns of one table; `own` is its source."""
     found = {}
     for name, rule in rules.items():
         kind = rule.type
         if kind is None and isinstance(rule.keys, KeyReference):
-            kind = _of_reference(rule.keys, sources, public)
+            kind = _of_reference(rule.keys, sources, public, own)
         elif kind is None:
             kind = type_of_values(rule.bounds, None if isinstance(rule.keys, KeyReference) else rule.keys)
         if kind is not None:
@@ -67,13 +75,15 @@ def _types(rules: Rules, sources: Mapping[str, object], public: Iterable[str]) -
     return found
 
 
-def _of_reference(keys: KeyReference, sources: Mapping[str, object], public: Iterable[str]) -> str | None:
-    """The type of the public column that keys refer to."""
+def _of_reference(
+    keys: KeyReference, sources: Mapping[str, object], public: Iterable[str], own: object
+) -> str | None:
+    """The type of the public column that keys refer to; it is not opened for a table that has types of its own."""
     from discreet.engines.schema import Type, find
-    from discreet.engines.sources import open_source
+    from discreet.engines.sources import open_source, takes_types
 
     name = next((name for name in sources if name.lower() == keys.table.lower()), None)
-    if name is None:
+    if name is None or not takes_types(own):
         return None
     engine = open_source({name: sources[name]}, public=public)
     try:

@@ -24,7 +24,7 @@ def attach_frame(
     import duckdb
 
     own: frozenset[str] = frozenset()
-    if types is not None and _is_pandas(source):
+    if types is not None and is_pandas(source):
         table, own = _typed(connection, name, source, types)
     else:
         table = to_arrow(name, source)
@@ -85,7 +85,8 @@ def to_arrow(name: str, source: object) -> pa.Table:
     return table
 
 
-def _is_pandas(source: object) -> bool:
+def is_pandas(source: object) -> bool:
+    """Whether it is a frame of pandas, without loading pandas."""
     return type(source).__module__.partition(".")[0] == "pandas" and type(source).__name__ == "DataFrame"
 
 
