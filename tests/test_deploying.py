@@ -12,10 +12,16 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import psycopg
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from discreet.errors import LedgerCorrupt
 from discreet.ledger import Account, Loss, open_ledger
+from discreet.server.oidc.identities import Identities
+from discreet.server.records.asks import Began
+from discreet.server.service import Settings
+from discreet.server.start import open_service
 from tests.servers import new_database
 from tests.test_docs import DOCS
 from tests.test_readme import _blocks, _shell
@@ -66,7 +72,7 @@ def test_a_restored_ledger_gives_no_budget_back(tmp_path: Path) -> None:
 
 
 def test_the_grants_are_enough_and_no_more() -> None:
-    (grants,) = (block for block in _blocks("text", DEPLOYING) if "CREATE ROLE" in block)
+    (grants,) = (block for block in _blocks("text", DEPLOYING) if "CREATE ROLE discreet_reader" in block)
     url = new_database()
     name = re.search(r"/(test_\w+)\?", url)
     assert name is not None
@@ -81,6 +87,70 @@ def test_the_grants_are_enough_and_no_more() -> None:
             with pytest.raises(psycopg.errors.InsufficientPrivilege):
                 owner.execute(refused)
         owner.execute("RESET ROLE; DROP OWNED BY discreet_reader; DROP ROLE discreet_reader")
+
+
+def test_the_grants_of_a_service_are_enough_to_serve_and_let_nothing_be_changed(tmp_path: Path) -> None:
+    (grants,) = (block for block in _blocks("text", DEPLOYING) if "discreet_service" in block)
+    pq.write_table(pa.table({"age": [31, 47, 62]}), tmp_path / "visits.parquet")
+    (tmp_path / "hospital.toml").write_text(
+        '[budget]\nepsilon = 3\n[source]\nurl = "parquet:visits.parquet"\n[tables.visits]\nprivacy_unit = "row"\n'
+    )
+    url = new_database()
+    open_service([tmp_path / "hospital.toml"], Settings(), url).close()
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("CREATE ROLE discreet LOGIN")
+        try:
+            owner.execute(grants.encode())
+            served(tmp_path / "hospital.toml", url.replace("postgres:@", "discreet:@"))
+            owner.execute("SET ROLE discreet")
+            for refused in REFUSED:
+                with pytest.raises(psycopg.Error):
+                    owner.execute(refused)
+        finally:
+            owner.execute("RESET ROLE; DROP OWNED BY discreet; DROP ROLE discreet")
+
+
+REFUSED = (
+    "DELETE FROM discreet_ledger_hospital.discreet_entry",
+    "UPDATE discreet_ledger_hospital.discreet_posting SET number = 0",
+    "DELETE FROM discreet_ledger_hospital.discreet_head",
+    "UPDATE discreet_ledger_hospital.discreet_head SET number = 0",
+    "UPDATE discreet_service.audit SET who = 'ben'",
+    "DELETE FROM discreet_service.audit",
+    "DELETE FROM discreet_service.people",
+    "UPDATE discreet_service.people SET role = 'steward'",
+    "ALTER TABLE discreet_service.audit DISABLE TRIGGER ALL",
+    "CREATE SCHEMA other",
+)
+
+
+def served(policy: Path, url: str) -> None:
+    """Do everything that writes the state of a service and its ledger, as the user of the url."""
+    service = open_service([policy], Settings(), url)
+    with contextlib.closing(service):
+        people, links = service.people, Identities(service.people, "https://login.example.org")
+        people.add("test", "ana", "analyst")
+        for epsilon in ("1", "2"):
+            people.grant("test", "ana", "hospital", epsilon)
+        caller = people.caller(people.issue("test", "ana"))
+        assert caller is not None
+        people.sign_out(people.sign_in(caller))
+        links.link("test", "ana@example.org", "ana")
+        for _ in range(2):  # the second one clears away those that are over
+            assert links.sign_in("ana@example.org")
+        links.unlink("test", "ana@example.org")
+        people.revoke("test", caller.token)
+        for came in (0, 1):
+            service.asks.note("ana", "hospital", "key", {"query": "SELECT 1"}, Began("hospital", came))
+        service.asks._came(("ana", "hospital", "key"), 2)
+        (noted,) = service.asks.of("ana", "hospital")
+        assert noted["came"] == 2, "an update that is not granted is silent, and moves the slot of an answer"
+        service.asks.forget("ana", "hospital", "key")
+        people.withdraw("test", "ana", "hospital")
+        session = service.datasets["hospital"].session
+        session.sql("SELECT COUNT(*) AS n FROM visits", epsilon=1)
+        assert session.ledger.verify() == 2
+        assert service.state.verify().number > 6
 
 
 def test_a_dump_of_postgresql_is_restored_and_a_noted_head_tells_what_it_lacks() -> None:

@@ -160,10 +160,15 @@ def _open(engine: Engine, policy: Policy, place: str | os.PathLike[str] | None) 
     try:
         # A policy that does not fit the data leaves no ledger behind.
         policy.check(engine.schema(), getattr(engine, "csv_tables", ()))
-        return Session(engine, policy, open_ledger(place, may_read=True))
+        session = Session(engine, policy, open_ledger(place, may_read=True))
     except BaseException:
         engine.close()
         raise
+    if (getattr(engine, "place", None) or "").startswith("postgresql:"):
+        from discreet.session.sources.one_server import tell_of_one_server
+
+        tell_of_one_server(engine, place)
+    return session
 
 
 def _beside(engine: Engine, source: object, policy: Policy) -> Path | None:
