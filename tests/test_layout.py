@@ -60,6 +60,7 @@ WHOLE = {
     "server/test_full_disk.py": "a disk that is full while analysts ask",
     "server/test_fuzz.py": "requests and statements that nobody would write",
     "server/test_memory.py": "the memory of the service under huge statements",
+    "server/test_refused_ledger.py": "one data set of several whose ledger is refused",
     "server/test_shared.py": "several server processes on one ledger, and one of them killed",
     "server/pages/test_browser.py": "journeys through the pages in a real browser",
     "sql/syntax/test_compiled_parser.py": "sqlglot where its compiled part is installed",

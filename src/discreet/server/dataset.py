@@ -8,12 +8,14 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from discreet.errors import PolicyError
+from discreet.errors import DiscreetError, PolicyError
 from discreet.ledger.terms import Terms
 from discreet.policy.values import KeyReference
 from discreet.rational import show
-from discreet.release.documents import rows
+from discreet.release.documents import rows, state
+from discreet.release.exactly import exact
 from discreet.server.history import History
+from discreet.server.problems import told
 from discreet.session import Session, protect
 from discreet.session.analyst import NAME, AnalystSession
 
@@ -51,6 +53,13 @@ class DataSet:
                 )  # fmt: skip
                 self._analysts[name] = known
             return known
+
+    def standing(self, name: str, terms: Terms) -> dict[str, Any]:
+        """The budget of an analyst and the loss spent of it; where the ledger is refused, why, in place of the loss."""
+        try:
+            return state(self.analyst(name, terms).budget)
+        except DiscreetError as error:  # of this data set, which says nothing about the others
+            return {"epsilon": exact(terms.epsilon), "refused": told(error).cause}
 
     def _hidden(self, name: str, key: str) -> bool:
         """Whether an answer is as good as not there for an analyst: its slot has not come.

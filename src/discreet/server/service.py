@@ -16,7 +16,6 @@ from discreet.errors import DiscreetError, NotAllowed, PostProcessingError, Quer
 from discreet.ledger.terms import Terms
 from discreet.records import dataclass, field
 from discreet.release.answer import Release
-from discreet.release.documents import state
 from discreet.release.exactly import exact
 from discreet.server.dataset import DataSet
 from discreet.server.desk import Caps, Desk, TooLong
@@ -269,8 +268,8 @@ class Service:
         for name in self.people.names("analyst"):
             for dataset, terms in self.people.grants(name).items():
                 if dataset in self.datasets:
-                    budget = self.datasets[dataset].analyst(name, terms).budget
-                    found.setdefault(name, []).append({"dataset": dataset, **state(budget), **shown(terms)})
+                    standing = self.datasets[dataset].standing(name, terms)
+                    found.setdefault(name, []).append({"dataset": dataset, **standing, **shown(terms)})
         return found
 
     def releases(self, caller: Caller, name: str) -> list[dict[str, Any]]:

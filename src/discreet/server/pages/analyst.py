@@ -28,7 +28,8 @@ from discreet.server.pages.site import (
     visitor_of,
     visits,
 )
-from discreet.server.problems import not_there
+from discreet.server.problems import not_there, told
+from discreet.server.service import Service
 from discreet.sql.inspect.preview import Preview
 from discreet.sql.syntax.priced import priced
 
@@ -114,9 +115,17 @@ async def datasets(request: Request, visitor: Reader) -> Response:
     if visitor.caller.role == "analyst":
         budgets = await service.look(
             visitor.caller,
-            lambda: {one.name: service.session(visitor.caller, one.name).budget for one in found},
+            lambda: {one.name: _budget(service, visitor, one.name) for one in found},
         )
     return page(request, "datasets.html", visitor, datasets=found, budgets=budgets)
+
+
+def _budget(service: Service, visitor: Visitor, name: str) -> Any:
+    """The budget of a visitor, or the error that its ledger is refused with; the other data sets are shown then."""
+    try:
+        return service.session(visitor.caller, name).budget
+    except DiscreetError as error:
+        return told(error)
 
 
 async def _editor(request: Request, visitor: Visitor, name: str, **more: Any) -> Response:

@@ -17,7 +17,7 @@ from discreet.server.pages.checks import checks
 from discreet.server.pages.site import Visitor, form_of, moved, page, service_of, visits
 from discreet.server.pages.spending import WINDOW, Spending, spending
 from discreet.server.people import DAYS
-from discreet.server.problems import status
+from discreet.server.problems import status, told
 from discreet.server.records.asks import Asks
 
 router = APIRouter(include_in_schema=False)
@@ -34,24 +34,27 @@ async def overview(request: Request, visitor: Auditor) -> Response:
 
     def look() -> list[dict[str, Any]]:
         spent = service.spent()
-        return [
-            {
-                "name": one.name,
-                "spending": _spending(one, service.asks),
-                "analysts": [
-                    (name, part, _share(part["spent"], part["epsilon"]))
-                    for name, parts in spent.items()
-                    for part in parts
-                    if part["dataset"] == one.name
-                ],
-                "log": [
-                    (line, service.asks.answered(one.name, line.key)) for line in one.history.newest(SHOWN)
-                ],
-            }
-            for one in service.datasets.values()
-        ]
+        return [_overview(one, service.asks, spent) for one in service.datasets.values()]
 
     return page(request, "steward.html", visitor, datasets=await service.look(visitor.caller, look))
+
+
+def _overview(one: DataSet, asks: Asks, spent: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+    """The facts about one data set; where its ledger is refused, why, and the others are shown all the same."""
+    try:
+        return {
+            "name": one.name,
+            "spending": _spending(one, asks),
+            "analysts": [
+                (name, part, _share(part["spent"], part["epsilon"]))
+                for name, parts in spent.items()
+                for part in parts
+                if part["dataset"] == one.name and "spent" in part
+            ],
+            "log": [(line, asks.answered(one.name, line.key)) for line in one.history.newest(SHOWN)],
+        }
+    except DiscreetError as error:
+        return {"name": one.name, "refused": told(error).cause}
 
 
 def _share(spent: str, epsilon: str) -> int:
