@@ -71,7 +71,7 @@ def _doubled(first: str, step: str, last: str) -> str:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        (_doubled("SELECT COUNT(*) AS x0", ", x{0} + x{0} AS x{1}", " FROM visits"), "have more than"),
+        (_doubled("SELECT COUNT(*) AS x0", ", x{0} + x{0} AS x{1}", " FROM visits"), "stand for very much"),
         (
             _doubled(
                 "WITH c0 AS (SELECT * FROM visits)",

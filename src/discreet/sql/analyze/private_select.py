@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
+from discreet.policy.naming import folded
 from discreet.sql.algebra.relation import Rows
 from discreet.sql.analyze.distinct_on import first_rows, on_of, shown
 from discreet.sql.analyze.from_clause import FromClause, all_of
@@ -122,7 +123,7 @@ class PrivateSelect:
                 return grouped
         clauses = [*node.expressions, *(node.args.get(k) for k in ("order", "qualify"))]
         aggregated = any(c is not None and has_aggregate(c) for c in clauses)
-        return node if group is not None or having is not None or aggregated else None
+        return self.aliases.over_groups() if group is not None or having is not None or aggregated else None
 
     def _by_key(self, nodes: list[exp.Expr]) -> bool:
         """Whether rows of one group are of one unit, because the groups have a key on the path to the unit."""
@@ -256,7 +257,7 @@ class PrivateSelect:
         others = [key for key in keys.values() if key != keys[at]]
 
         def reads(node: exp.Expr) -> bool:
-            if node in others or (isinstance(node, exp.Column) and self.aliases.is_item(node, before=at)):
+            if node in others:
                 return False
             return isinstance(node, exp.Column | exp.Query) or any(map(reads, node.iter_expressions()))
 
@@ -277,7 +278,7 @@ class PrivateSelect:
             and node.name.lower() not in self.from_clause.rows.columns
         ):
             for item in listed:
-                if item.alias.lower() == node.name.lower():
+                if folded(item.alias) == folded(node.name):
                     return unaliased(item)
         return node
 

@@ -29,7 +29,7 @@ from discreet.sql.expressions.expression import Call, Expression, leaves
 from discreet.sql.syntax.grouping_sets import sets_of
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, literal_of, reads_rows, rebuilt, unaliased
 from discreet.sql.syntax.parse import output_name
-from discreet.sql.syntax.select_lists import with_aliases
+from discreet.sql.syntax.select_lists import named_items, with_aliases
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -111,11 +111,16 @@ class ReleaseReader:
         )
         self.unmatched = UnmatchedRows(from_clause.rows.relation, [key.expression for key in keys])
         self.expansion = Expansion(from_clause.rows.relation, self.binder, constants)
-        self.aliases = {i.alias.lower(): i.this for i in node.expressions if isinstance(i, exp.Alias)}
+        self._item = named_items(node, refuse)
         self._parts = 0
 
     def _named(self, node: exp.Expr) -> exp.Expr:
-        return with_aliases(node, self.aliases, lambda column: self._as_key(column) is not None)
+        return with_aliases(node, self._item, lambda column: self._as_key(column) is not None)
+
+    def _named_beside_columns(self, node: exp.Expr) -> exp.Expr:
+        """An expression of ORDER BY, in which a column of FROM comes before a name of the SELECT list."""
+        columns = self.from_clause.rows.columns
+        return with_aliases(node, self._item, lambda column: column.name.lower() in columns)
 
     def _counted(self) -> str:
         """A column that is never NULL in a private row, for advice."""
@@ -164,7 +169,7 @@ class ReleaseReader:
                 out.set(part, value)
         on = None if out.args.get("distinct") is None else out.args["distinct"].args.get("on")
         if on is not None:
-            keys = [self.lift(shown(self.node, expression)) for expression in on_of(on)]
+            keys = [self.lift(self._named_beside_columns(shown(self.node, one))) for one in on_of(on)]
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=keys)))
         out.set("with_", self.scope.node.args.get("with_"))
         return out
@@ -241,10 +246,10 @@ class ReleaseReader:
         target = node.this
         if isinstance(target, exp.Literal | exp.Var):
             return node.copy()
-        if isinstance(target, exp.Column) and not target.table and target.name.lower() in self.aliases:
+        if isinstance(target, exp.Column) and self._item(target) is not None:
             return node.copy()
         moved = node.copy()
-        moved.set("this", self.lift(target))
+        moved.set("this", self.lift(self._named_beside_columns(target)))
         return moved
 
     def lift(self, node: exp.Expr) -> exp.Expr:
@@ -274,9 +279,6 @@ class ReleaseReader:
         if key is not None:
             return exp.column(key_name(key), table=self.unplanned.name)
         if isinstance(node, exp.Column):
-            alias = None if node.table else self.aliases.get(node.name.lower())
-            if alias is not None and node.name.lower() not in self.from_clause.rows.columns:
-                return exp.paren(self.lift(alias), copy=False)
             bound = self.binder.bind(node)  # an unknown column is refused as such
             around = node.find_ancestor(exp.Anonymous)
             if around is not None:

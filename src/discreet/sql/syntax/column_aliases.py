@@ -11,11 +11,15 @@ from functools import cached_property
 from sqlglot import exp
 
 from discreet.errors import QueryRefused
+from discreet.policy.naming import folded
 from discreet.sql.syntax.nodes import copied, every, own_nodes, unaliased
+from discreet.sql.syntax.parse import output_name
 from discreet.sql.syntax.select_lists import FIRST_NAME
 
 MOST_PARTS = 2000
 """Parts of a SELECT whose names are written out: one that names the one before twice doubles it."""
+MOST_PARTS_OVER_GROUPS = 10_000
+"""The same of a SELECT over groups, which are computed once for each group."""
 Refuse = Callable[[exp.Expr, str, str], QueryRefused]
 
 
@@ -43,6 +47,12 @@ class ColumnAliases:
         self._refuse = refuse
         self._values: dict[int, exp.Expr] = {}
         self._parts = 0
+        self._most = MOST_PARTS
+
+    def over_groups(self) -> exp.Select:
+        """The same as `in_list`, of a SELECT over groups."""
+        self._most = MOST_PARTS_OVER_GROUPS
+        return self.in_list()
 
     def in_list(self) -> exp.Select:
         """The SELECT without names of items in its list and its QUALIFY; itself where they had none.
@@ -51,7 +61,7 @@ class ColumnAliases:
             QueryRefused: by `refuse`, two items have a name that is used, or the names stand for too much.
         """
         qualify = self._node.args.get("qualify")
-        items = [self._written(item, at) for at, item in enumerate(self._node.expressions)]
+        items = [self._item(item, at) for at, item in enumerate(self._node.expressions)]
         test = None if qualify is None else self._written(qualify, len(items))
         if test is qualify and all(
             new is item for new, item in zip(items, self._node.expressions, strict=True)
@@ -70,9 +80,14 @@ class ColumnAliases:
         """
         return self._written(node, len(self._node.expressions))
 
-    def is_item(self, column: exp.Column, before: int) -> bool:
-        """Whether a name is that of an item before some place of the list, and of no column."""
-        return self._place(column, before) is not None
+    def _item(self, item: exp.Expr, at: int) -> exp.Expr:
+        """An item without names of others, under the name that it had with them."""
+        new = self._written(item, at)
+        return (
+            new
+            if new is item or isinstance(new, exp.Alias)
+            else exp.alias_(new, output_name(item), quoted=True)
+        )
 
     def _written(self, node: exp.Expr, before: int) -> exp.Expr:
         """An expression with the items before some place instead of their names."""
@@ -95,12 +110,12 @@ class ColumnAliases:
             at = self._place(column, before)
             if at is None:
                 continue
-            if len(self._places[column.name.lower()]) > 1:
+            if len(self._places[folded(column.name)]) > 1:
                 raise self._refuse(column, f"Two columns are named {column.name}.",
                                    "Give one of them another name with AS.")  # fmt: skip
             value = self._values[at]
             self._parts += len(every(value))
-            if self._parts > MOST_PARTS:
+            if self._parts > self._most:
                 raise self._refuse(column, "The names of this SELECT list stand for very much, written out.",
                                    "Compute a part of them in a sub-query of FROM.")  # fmt: skip
             column.replace(copied(value) if isinstance(value, exp.Column) else exp.Paren(this=copied(value)))
@@ -113,14 +128,13 @@ class ColumnAliases:
         found: dict[str, list[int]] = {}
         for at, item in enumerate(self._node.expressions):
             if isinstance(item, exp.Alias):
-                found.setdefault(item.meta.get(FIRST_NAME, item.alias).lower(), []).append(at)
+                found.setdefault(folded(item.meta.get(FIRST_NAME, item.alias)), []).append(at)
         return found
 
     def _place(self, column: exp.Column, before: int) -> int | None:
         """The place of the item that a name stands for; None where it is that of a column, or of nothing."""
-        name = column.name.lower()
-        places = [at for at in self._places.get(name, ()) if at < before]
-        return None if column.table or not places or self._is_column(name) else places[-1]
+        places = [at for at in self._places.get(folded(column.name), ()) if at < before]
+        return None if column.table or not places or self._is_column(column.name.lower()) else places[-1]
 
 
 def _columns(node: exp.Expr) -> list[exp.Column]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 
 from sqlglot import exp
 
+from discreet.errors import QueryRefused
 from discreet.policy.naming import folded
 from discreet.sql.syntax.nodes import is_aggregate, rebuilt
 
@@ -51,22 +52,45 @@ def name_apart(nodes: Iterable[exp.Expr], name_of: Callable[[exp.Expr], str]) ->
         select.set("expressions", select.expressions)
 
 
+def named_items(
+    select: exp.Select, refuse: Callable[[exp.Expr, str, str], QueryRefused]
+) -> Callable[[exp.Column], exp.Expr | None]:
+    """The expression of the item that a name in HAVING, QUALIFY or ORDER BY stands for; None where there is none.
+
+    It raises, by `refuse`, where two items have the name: DuckDB takes the last one, and the answer shows both under
+    other names.
+    """
+    found: dict[str, list[exp.Expr]] = {}
+    for item in select.expressions:
+        if isinstance(item, exp.Alias | exp.Column):
+            found.setdefault(folded(item.meta.get(FIRST_NAME, item.alias_or_name)), []).append(item)
+
+    def meant(column: exp.Column) -> exp.Expr | None:
+        items = [] if column.table else found.get(folded(column.name), [])
+        if any(one.unalias() != items[0].unalias() for one in items):
+            raise refuse(column, f"Two columns are named {column.name}.",
+                         "Give one of them another name with AS.")  # fmt: skip
+        return next((one.this for one in items if isinstance(one, exp.Alias)), None)
+
+    return meant
+
+
 def with_aliases(
-    node: exp.Expr, aliases: Mapping[str, exp.Expr], is_key: Callable[[exp.Expr], bool]
+    node: exp.Expr, meant: Callable[[exp.Column], exp.Expr | None], is_key: Callable[[exp.Expr], bool]
 ) -> exp.Expr:
     """A condition on groups: names of the SELECT list stand for their expressions in it, even if a column is named so.
 
     Args:
         node: the condition of HAVING or QUALIFY.
-        aliases: by lower-case name.
+        meant: the expression of the item that a name stands for, as `named_items` gives it.
         is_key: whether an expression is grouped by, which comes first.
     """
     if isinstance(node, exp.Column):
-        meant = None if node.table else aliases.get(node.name.lower())
-        return node if meant is None or is_key(node) else exp.paren(meant.copy())
+        item = None if is_key(node) else meant(node)
+        return node if item is None else exp.paren(item.copy())
     if is_aggregate(node) or isinstance(node, exp.Query):
         return node
-    return rebuilt(node, lambda part: with_aliases(part, aliases, is_key))
+    return rebuilt(node, lambda part: with_aliases(part, meant, is_key))
 
 
 def constant(node: exp.Expr) -> bool:

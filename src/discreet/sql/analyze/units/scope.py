@@ -15,10 +15,9 @@ from discreet.sql.analyze.subqueries.inner_queries import InnerQueries
 from discreet.sql.analyze.units.aggregates import read_unit_aggregate
 from discreet.sql.analyze.units.columns import HERE, placed
 from discreet.sql.expressions.expression import Column
-from discreet.sql.syntax.column_aliases import ColumnAliases
 from discreet.sql.syntax.nodes import has_aggregate, is_aggregate, own_nodes, rebuilt, unaliased
 from discreet.sql.syntax.parse import output_name
-from discreet.sql.syntax.select_lists import with_aliases
+from discreet.sql.syntax.select_lists import named_items, with_aliases
 
 
 class UnitScope:
@@ -29,7 +28,7 @@ class UnitScope:
     ) -> None:
         self.around = around
         self.refuse = around.refuse
-        self.node = ColumnAliases(node, from_clause.knows, around.refuse).in_list()
+        self.node = node
         self.env = env
         self.from_clause = from_clause
         self.binder = binder = from_clause.binder()
@@ -63,11 +62,11 @@ class UnitScope:
             raise self.refuse(self.node.expressions[0], f"Two columns are named {same[-1]}.",
                               "Give one of them another name with AS.")  # fmt: skip
         having = self.node.args.get("having")
-        aliases = {i.alias.lower(): i.this for i in self.node.expressions if isinstance(i, exp.Alias)}
+        meant = named_items(self.node, self.refuse)
         named = (
             None
             if having is None
-            else with_aliases(having.this, aliases, lambda c: self._as_key(c) is not None)
+            else with_aliases(having.this, meant, lambda c: self._as_key(c) is not None)
         )
         test = None if named is None else self._lift(named)
         rows, held = self.from_clause.rows, self.from_clause.held
