@@ -148,3 +148,38 @@ def test_a_public_table_with_such_a_date_is_no_failure() -> None:
         with pytest.raises(QueryRefused, match="outside the years 1 to 9999"):
             session.sql("SELECT COUNT(*) AS n FROM t WHERE d < (SELECT max(d) FROM p)", epsilon=1)
         assert session.budget.spent == 1
+
+
+def _dated() -> dp.Session:
+    rows = pa.table({"id": range(300), "d": [dt.date(9000, 1, 1)] * 300})
+    days = pa.table({"day": pa.array([19_000, 2**31 - 1], pa.int32()).cast(pa.date32()), "id": [1, 2]})
+    bounds = {"d": {"bounds": (dt.date(9000, 1, 1), dt.date(9000, 1, 3))}}
+    tables: Any = {"t": {"privacy_unit": "row", "columns": bounds}, "days": {"public": True}}
+    return dp.protect(
+        {"t": rows, "days": days}, policy=dp.Policy(budget=dp.Budget(epsilon=1000), tables=tables)
+    )
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT d + INTERVAL 48000 MONTH AS k, COUNT(*) AS n FROM t GROUP BY k",
+        "SELECT mode(d + INTERVAL 48000 MONTH) AS k FROM t",
+        "SELECT day, COUNT(*) AS n FROM t JOIN days ON t.d = days.day GROUP BY day",
+        "SELECT day, COUNT(t.d) AS n FROM days LEFT JOIN t ON t.d = days.day GROUP BY ALL",
+    ],
+)
+def test_public_groups_beyond_python_are_refused(query: str) -> None:
+    """They raised what Python says of such a date."""
+    with _dated() as session:
+        with pytest.raises(QueryRefused, match="A group here would be a date outside the years 1 to 9999"):
+            session.sql(query, epsilon=1)
+        assert session.budget.spent == 0
+
+
+def test_intervals_beyond_python_are_shown() -> None:
+    """The end of an interval failed the answer after its charge, where the answer was printed."""
+    with _dated() as session:
+        release = session.sql("SELECT AVG(d + INTERVAL 48000 MONTH) AS a FROM t WHERE d IS NULL", epsilon=1)
+        assert is_far(release.high["a"])
+        assert all(text.strip() for text in (str(release), release._repr_html_()))

@@ -107,10 +107,7 @@ def rows(release: Shown, most: int | None = None) -> list[list[str]]:
     for one in release.columns:
         values = far.values(release.values.column(one).slice(0, shown))
         if one in release.low:
-            ends = [
-                release.low[one].slice(0, shown).to_pylist(),
-                release.high[one].slice(0, shown).to_pylist(),
-            ]
+            ends = [far.values(side[one].slice(0, shown)) for side in (release.low, release.high)]
             columns.append([with_interval(*all_of) for all_of in zip(values, *ends, strict=True)])
         elif one in release.without:
             columns.append([with_interval(value, None, None) for value in values])

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet import arrow
+from discreet import arrow, far
 from discreet.engines.schema import Type, arrow_type
+from discreet.errors import QueryRefused
 from discreet.records import dataclass
 from discreet.release.noisy_schema import key_name
 from discreet.sql.dialects.duckdb import DUCKDB
@@ -243,8 +244,21 @@ def _evaluated(
     )
     sql = f"SELECT DISTINCT {spell(replace(expression, stand_ins), DUCKDB)} AS v FROM p"
     with Sandbox({"p": table}) as sandbox:
-        values: list[Value | None] = sandbox.run(sql).column("v").to_pylist()
-    return values
+        return listed_values(sandbox.run(sql).column("v"))
+
+
+def listed_values(column: pa.ChunkedArray) -> list[Value | None]:
+    """The values of a column that are groups.
+
+    Raises:
+        QueryRefused: one of them is a date that Python cannot hold.
+    """
+    if far.is_far(column):
+        raise QueryRefused("A group here would be a date outside the years 1 to 9999.",
+                           "Group by a part of it, such as its month; or leave such dates out in a sub-query of "
+                           "FROM.")  # fmt: skip
+    found: list[Value | None] = column.to_pylist()
+    return found
 
 
 def axes(keys: tuple[Key, ...]) -> list[tuple[int, ...]]:

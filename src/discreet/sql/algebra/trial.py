@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from discreet.engines.schema import Type, arrow_type
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.branches import Branch, Joined
-from discreet.sql.algebra.keys import MAX_EVALUATED, column_values, public_values
+from discreet.sql.algebra.keys import MAX_EVALUATED, column_values, listed_values, public_values
 from discreet.sql.algebra.multiplicity import most_alike
 from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
 from discreet.sql.algebra.null_groups import has_null_group
@@ -328,7 +328,7 @@ class Trial:
             answer = sandbox.run(
                 f"SELECT DISTINCT {', '.join(listed)} FROM {read_from} WHERE {' AND '.join(where) or 'TRUE'}"
             )
-        return set(zip(*(column.to_pylist() for column in answer.itercolumns()), strict=True))
+        return set(zip(*map(listed_values, answer.itercolumns()), strict=True))
 
 
 def _renamed(joined: Joined) -> pa.Table:
