@@ -160,3 +160,9 @@ def test_cookies_are_for_this_site_and_no_script(running: Running) -> None:
     visit = Visit(running, "ana")
     visit.send("/sign-out")
     assert visit.get("/data").status == 303  # the cookie is worth nothing any more
+
+
+def test_keys_are_not_listed_twice(running: Running) -> None:
+    seen = Visit(running, "ana").get("/data/hospital").data.decode()
+    assert "3 keys from the policy" in seen
+    assert "3 values" not in seen

@@ -67,6 +67,20 @@ def test_every_example_and_every_choice_can_be_asked(dataset: DataSet) -> None:
         assert dataset.session.preview(query, epsilon=1).groups, query
 
 
+def test_an_example_groups_by_a_column_of_several_keys() -> None:
+    def told(name: str, kind: str, values: list[str] | None, answers: str) -> dict[str, Any]:
+        return {"column_name": name, "data_type": kind, "values": values, "answers": answers, "declared": ""}
+
+    columns = [
+        told("state", "VARCHAR", ["6"], "COUNT, WHERE, GROUP BY"), told("sex", "VARCHAR", ["f", "m"], "GROUP BY"),
+        told("age", "BIGINT", None, "COUNT, WHERE, GROUP BY, SUM, AVG, MEDIAN"),
+    ]  # fmt: skip
+    tables = [{"table_name": "people", "kind": "private", "privacy_unit": "row", "columns": columns}]
+    assert "Average of age, by sex" in dict(form.examples(tables))
+    columns[1]["values"] = ["f"]
+    assert "Average of age, by state" in dict(form.examples(tables))
+
+
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [

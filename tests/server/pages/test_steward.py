@@ -126,3 +126,17 @@ def test_what_cannot_be_done_is_said(running: Running, action: str, fields: dict
     answer = Visit(running, "stella").send(f"/steward/people/{action}", **fields)
     assert answer.status in (404, 422)
     assert b'role="alert"' in answer.data
+
+
+def test_older_questions_are_folded(running: Running) -> None:
+    """Else the gauge of the next data set would stand fifty questions below."""
+    ana = Visit(running, "ana")
+    for age in range(1, 12):
+        asked = ana.send(
+            "/data/hospital/ask", query=f"SELECT COUNT(*) AS n FROM visits WHERE age = {age}", epsilon="0.01"
+        )
+        assert asked.status == 303
+    seen = Visit(running, "stella").get("/steward").data.decode()
+    first, _, rest = seen.partition(" earlier ones</summary>")
+    assert first.count("<code>SELECT COUNT(*) AS n FROM visits WHERE age = ") == 10
+    assert "WHERE age = 1</code>" in rest

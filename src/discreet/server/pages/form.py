@@ -139,7 +139,9 @@ def examples(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
     """Questions that the tables can answer, each in words and in SQL."""
     for table in askable(tables):
         offered, name = choices(table), table["table_name"]
+        single = {one["column_name"] for one in table["columns"] if len(one["values"] or ()) == 1}
         keyed = [one for one in offered["by"] if one not in offered["column"]] or offered["by"]
+        keyed = [one for one in keyed if one not in single] or keyed
         for what, words in measures(table).items():
             column = (
                 offered["column"][0] if offered["column"] and what in ("average", "median", "sum") else ""

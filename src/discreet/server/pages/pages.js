@@ -14,6 +14,9 @@ const follow = async () => {
     const seen = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
     for (const was of document.querySelectorAll("[data-live]")) {
       const now = seen.getElementById(was.id);
+      const open = new Set([...was.querySelectorAll("details[open] > summary")].map((one) => one.textContent));
+      for (const one of now?.querySelectorAll("details > summary") ?? [])
+        one.parentElement.open = open.has(one.textContent);
       if (now && now.innerHTML !== was.innerHTML && !was.contains(document.activeElement))
         was.replaceWith(document.adoptNode(now));
     }

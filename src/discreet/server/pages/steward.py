@@ -25,6 +25,8 @@ Auditor = Annotated[Visitor, Depends(visits("audit"))]
 Manager = Annotated[Visitor, Depends(visits("manage"))]
 SHOWN = 50
 """Lines of a log on its page."""
+FIRST = 10
+"""Those of them that are open: the gauge of the next data set stands below."""
 
 
 @router.get("/steward")
@@ -36,7 +38,9 @@ async def overview(request: Request, visitor: Auditor) -> Response:
         spent = service.spent()
         return [_overview(one, service.asks, spent) for one in service.datasets.values()]
 
-    return page(request, "steward.html", visitor, datasets=await service.look(visitor.caller, look))
+    return page(
+        request, "steward.html", visitor, first=FIRST, datasets=await service.look(visitor.caller, look)
+    )
 
 
 def _overview(one: DataSet, asks: Asks, spent: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
