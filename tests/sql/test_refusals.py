@@ -53,7 +53,7 @@ def elsewhere_held(session: Session) -> Iterator[Session]:
 
 QUOTED = re.compile(r"(?<!\()\b((?:SELECT (?!list)|PIVOT |UNPIVOT |WITH )[^…;]*?)(?=; |\.$|\. )")
 """Whole statements in the words of a fix."""
-HOUR = "CAST(split_part(clock, ':', 1) AS BIGINT) % 12 + CASE WHEN clock ILIKE '%PM' THEN 12 ELSE 0 END"
+HOUR = "clamp(CAST(split_part(clock, ':', 1) AS BIGINT) % 12 + CASE WHEN clock ILIKE '%PM' THEN 12 ELSE 0 END, 0, 23)"
 PAD = "lpad(x, 3, '0')"
 NOBODY = "counties AS c LEFT JOIN visits AS v ON v.county = c.county GROUP BY c.county"
 MISSING = "SELECT c.county, COUNT(*) FILTER (WHERE {0}) AS n FROM " + NOBODY

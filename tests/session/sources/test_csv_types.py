@@ -298,3 +298,21 @@ def test_a_shown_first_row_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyP
     whole = Policy.check
     monkeypatch.setattr(Policy, "check", lambda policy, schemas, _: whole(policy, schemas))
     assert "Kowalski" in refusal(tmp_path, "Kowalski,31\nDupont,47\n")
+
+
+@pytest.mark.parametrize(("group", "said", "mended"), [
+    ("left(city, 2)", "WHERE LEFT(city, 2) IN ('A', 'B')", "WHERE LEFT(city, 2) IN ('A', 'B') GROUP BY left(city, 2)"),
+    ("CAST(city AS BIGINT)", "clamp(CAST(city AS BIGINT), 0, 100)", "GROUP BY clamp(CAST(city AS BIGINT), 0, 100)"),
+    ("clamp(CAST(city AS BIGINT) / 10, 0, 9)", "floor(CLAMP(CAST(city AS BIGINT) / 10, 0, 9))",
+     "GROUP BY floor(clamp(CAST(city AS BIGINT) / 10, 0, 9))"),
+])  # fmt: skip
+def test_groups_computed_from_a_text_can_be_named_in_the_question(
+    people: dp.Session, group: str, said: str, mended: str
+) -> None:
+    with pytest.raises(QueryRefused) as refused:
+        people.preview(f"SELECT {group} AS g, COUNT(*) AS n FROM people GROUP BY 1", epsilon=1)
+    assert said in refused.value.fix
+    assert people.preview(f"SELECT COUNT(*) AS n FROM people {mended}", epsilon=1).groups
+    with pytest.raises(QueryRefused) as plain:
+        people.preview("SELECT city, COUNT(*) AS n FROM people GROUP BY city", epsilon=1)
+    assert "in the question" not in plain.value.fix

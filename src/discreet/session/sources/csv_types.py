@@ -153,6 +153,16 @@ def _or(fix: str) -> str:
     return f"Or {fix[0].lower()}{fix[1:]}" if re.match("[A-Z][a-z]+ ", fix) else fix
 
 
+def _in_the_question(cause: str, column: str) -> str:
+    """The groups of something computed, named in the question itself; empty for the column alone."""
+    found = re.fullmatch(r"The groups of (.*) are not public\.", cause, re.DOTALL)
+    place = found[1] if found else column
+    if place.strip('"').lower() == column.lower():
+        return ""
+    whole = f"floor({place})" if place.upper().startswith("CLAMP(") else f"clamp({place}, 0, 100)"
+    return f"Or name the groups in the question: WHERE {place} IN ('A', 'B'), or of whole numbers {whole}. "
+
+
 def _with(error: QueryRefused, column: str, rule: ColumnPolicy, wanted: str, table: str) -> QueryRefused:
     from discreet.policy import toml
 
@@ -172,7 +182,10 @@ def _with(error: QueryRefused, column: str, rule: ColumnPolicy, wanted: str, tab
         whole = f'{name} = {{ bounds = [0, 100], type = "integer" }}'
         line = f'{name} = {{ keys = ["A", "B"] }}, or of whole numbers {whole},'
         option = f"--keys {shlex.quote(f'{column}=A,B')}, or keys="
-        rest = "Choose them without looking at the data; or give a delta, and groups of many units are found."
+        rest = (
+            f"{_in_the_question(error.cause, column)}Choose them without looking at the data; or give a delta, and "
+            "groups of many units are found."
+        )
     fix = (
         f"{column} is read as {seen}, for no value of a CSV file or of a frame of pandas decides a type; "
         f"if it is something else, write {line} under "

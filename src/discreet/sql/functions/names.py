@@ -75,8 +75,8 @@ REASONS: dict[str, tuple[str, str]] = {
     **dict.fromkeys(("strptime", "try_strptime"), ("Texts of another form have no date.",
                                                   "Write CAST(x AS DATE) where they are like 2024-01-31, or cut them: "
                                                   "make_date(CAST(substring(x, 7, 4) AS BIGINT), …); of texts like "
-                                                  "9:27AM the hour is CAST(split_part(x, ':', 1) AS BIGINT) % 12 + "
-                                                  "CASE WHEN x ILIKE '%PM' THEN 12 ELSE 0 END.")),
+                                                  "9:27AM the hour is clamp(CAST(split_part(x, ':', 1) AS BIGINT) "
+                                                  "% 12 + CASE WHEN x ILIKE '%PM' THEN 12 ELSE 0 END, 0, 23).")),
     "interval": ("An interval can only be added to a date or subtracted from one.", "Write x + INTERVAL 1 MONTH."),
 }  # fmt: skip
 """Why some functions are left out for good, each with the remedy."""

@@ -38,5 +38,6 @@ def text_moment(node: exp.Expr, argument: exp.Expr) -> str:
 
 
 def clock_hour(x: str) -> str:
-    """The hour of a text like 9:27AM, in SQL."""
-    return f"CAST(split_part({x}, ':', 1) AS BIGINT) % 12 + CASE WHEN {x} ILIKE '%PM' THEN 12 ELSE 0 END"
+    """The hour of a text like 9:27AM, in SQL; clamped, or hours from -11 on would be groups, too."""
+    hour = f"CAST(split_part({x}, ':', 1) AS BIGINT) % 12 + CASE WHEN {x} ILIKE '%PM' THEN 12 ELSE 0 END"
+    return f"clamp({hour}, 0, 23)"
