@@ -67,6 +67,13 @@ CASES = [
      "PIVOT visits ON note IN ('a', 'b') USING COUNT(*) GROUP BY county"),
     ("PIVOT visits ON note USING COUNT(*)", None, "SELECT COUNT(*) FILTER (WHERE note = 'a') AS a FROM visits",
      "SELECT COUNT(*) FILTER (WHERE note = 'a') AS a FROM visits"),
+    ("SELECT COUNT(*) AS n FROM visits WHERE age > 3 AND NOT age", None, "compare it, as in age <> 0",
+     "SELECT COUNT(*) AS n FROM visits WHERE age > 3 AND NOT age <> 0"),
+    ("SELECT AVG(CAST(wide AS INTEGER)) AS a FROM visits", None, "AVG(clamp(CAST(wide AS INT), 0, 100))",
+     "SELECT AVG(clamp(CAST(wide AS INT), 0, 100)) AS a FROM visits"),
+    ("SELECT SUM(CAST(CAST(note AS DOUBLE) AS BIGINT) + 1) AS s FROM visits", None,
+     "SUM(clamp(CAST(CAST(note AS DOUBLE) AS BIGINT) + 1, 0, 100))",
+     "SELECT SUM(clamp(CAST(CAST(note AS DOUBLE) AS BIGINT) + 1, 0, 100)) AS s FROM visits"),
     ("SELECT CORR(wide, age) AS c FROM visits", "wide", "CORR(clamp(wide, 0, 100), age)",
      "SELECT CORR(clamp(wide, 0, 100), age) AS c FROM visits"),
     ("SELECT CORR(age, wide) AS c FROM visits", "wide", "CORR(age, clamp(wide, 0, 100))",
@@ -380,3 +387,16 @@ def test_no_name_of_ours_is_in_a_proposal(session: Session) -> None:
     with pytest.raises(QueryRefused) as refused:
         session.sql(sql, epsilon=0.1)
     assert "__" not in refused.value.cause + refused.value.fix
+
+
+@pytest.mark.parametrize(("window", "over"), [
+    ("AVG(x) OVER (ORDER BY k)", "AVG(AVG(x)) OVER (ORDER BY k)"), ("SUM(x) OVER ()", "SUM(SUM(x)) OVER (ORDER BY k)"),
+    ("row_number() OVER (ORDER BY k)", "SUM(COUNT(*)) OVER (ORDER BY k)"),
+])  # fmt: skip
+def test_a_window_over_people_is_one_over_groups(window: str, over: str) -> None:
+    table = pa.table({"k": [1, 2], "x": [1, 2]})
+    session = shared.protect(table, privacy_unit="row", bounds={"k": (0, 3), "x": (0, 9)}, budget=1)
+    with pytest.raises(QueryRefused) as refused:
+        session.preview(f"SELECT k, {window} AS w FROM data", 1)
+    assert over.partition(" OVER")[0] + " OVER (ORDER BY …)" in refused.value.fix
+    assert session.preview(f"SELECT k, {over} AS w FROM data GROUP BY k", 1).errors["w"]

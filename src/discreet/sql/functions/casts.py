@@ -33,7 +33,12 @@ def _to_integer(a: Span) -> Span:
         None if a.lo is None else Fraction(math.floor(a.lo)),
         None if a.hi is None else Fraction(math.ceil(a.hi)),
     )
-    return sp.clamp(rounded, Fraction(-INT64 - 1), Fraction(INT64)).null()
+    return _within_type(rounded, Fraction(-INT64 - 1), Fraction(INT64))
+
+
+def _within_type(a: Span, lo: Fraction, hi: Fraction) -> Span:
+    """The ends of a type are no bounds: noise for them would drown every sum of numbers that nobody bounded."""
+    return sp.clamp(a, lo, hi).null() if a.bounded else a.null()
 
 
 define("to_integer", "CAST(a AS BIGINT)", "b", I, constant_bounds(0, 1), "CAST({0} AS BIGINT)", "true is 1")
@@ -52,7 +57,7 @@ NARROW = {
 """Least and greatest value of the narrower integers."""
 for _name, (_lo, _hi, _sql) in NARROW.items():
     define(f"to_{_name}", f"CAST(a AS {_sql})", "i", I,
-           lambda a, lo=_lo, hi=_hi: sp.clamp(a, Fraction(lo), Fraction(hi)).null(),
+           lambda a, lo=_lo, hi=_hi: _within_type(a, Fraction(lo), Fraction(hi)),
            f"CASE WHEN {{0}} BETWEEN {_lo} AND {_hi} THEN {{0}} END", f"NULL outside {_lo} to {_hi}")  # fmt: skip
 
 for _t, _sql, _bounds, _says in (

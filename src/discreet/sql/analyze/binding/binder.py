@@ -189,7 +189,13 @@ class Binder:
                               text_moment(node, nodes[moment]))  # fmt: skip
         if name in COMPARISONS:
             raise self.refuse(node, *of_two_types(name, args, nodes))
-        raise self.refuse(node, f"{usage} does not take {got}.", "Convert the arguments with CAST(… AS …).")
+        fix = "Convert the arguments with CAST(… AS …)."
+        number = next(
+            (index for index, arg in enumerate(args) if arg.type in (Type.INTEGER, Type.FLOAT)), None
+        )
+        if name in ("not", "and", "or") and number is not None:
+            fix = f"A number is no condition: compare it, as in {nodes[number].sql('duckdb')} <> 0."
+        raise self.refuse(node, f"{usage} does not take {got}.", fix)
 
     def _literal(self, node: exp.Expr) -> Literal:
         if isinstance(node, exp.Null):

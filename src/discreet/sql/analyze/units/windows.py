@@ -94,6 +94,14 @@ def windowed(
     return from_clause.beside(rel.replaced(from_clause.rows, relation), HERE, columns), lifted, test
 
 
+def _over_groups(function: exp.Expr) -> str:
+    """The fix of a window over private rows: one over the groups that are released."""
+    twice = "SUM(COUNT(*))"
+    if isinstance(function, exp.Avg | exp.Sum):
+        twice = f"{function.key.upper()}({rewrites.sql(function)})"
+    return f"Group the rows: beside GROUP BY a window is over groups, as in {twice} OVER (ORDER BY …)."
+
+
 def _window(
     refuse: Refuse, from_clause: FromClause, binder: Binder, node: exp.Window
 ) -> tuple[WindowCall, Type, Span]:
@@ -101,7 +109,9 @@ def _window(
         raise refuse(node, "NTILE numbers a row by the rows of other people.",
                      rewrites.of_ntile(node.args.get("order")))  # fmt: skip
     if not from_clause.rows.per_unit:
-        raise refuse(node, "A window over rows that are one unit each would mix units.", "Remove it.")
+        raise refuse(
+            node, "A window over rows that are one unit each would mix units.", _over_groups(node.this)
+        )
     partition = [binder.bind(p) for p in node.args.get("partition_by") or []]
     rest = tuple(p for p in partition if not (isinstance(p, Column) and p.name in from_clause.held))
     if len(rest) == len(partition):
