@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidParameter, QueryRefused
 from discreet.pgwire import types
-from discreet.pgwire.answers import Answers, Failed, Result, position, without_conditions
+from discreet.pgwire.answers import NOISE, Answers, Failed, Result, position, without_conditions
 from discreet.server.people import Caller
 from discreet.server.service import Service
 from discreet.server.start import open_service
@@ -43,7 +43,7 @@ def test_settings_transactions_and_questions(answers: Answers) -> None:
     assert answers.settings.epsilon == Fraction(1, 2)
     result = ask(answers, COUNT)
     assert (result.tag, [one.name for one in result.columns]) == ("SELECT 3", ["county", "n"])
-    assert result.notices == ["epsilon 0.5 charged; epsilon 19.5 left"]
+    assert result.notices == ["epsilon 0.5 charged; epsilon 19.5 left", NOISE]
     assert ask(answers, COUNT).notices == ["an earlier answer, for nothing; epsilon 19.5 left"]
     assert ask(answers, "SET extra_float_digits = 3").tag == "SET"
     assert ask(answers, "SHOW transaction isolation level").rows == [("serializable",)]

@@ -32,6 +32,8 @@ if TYPE_CHECKING:
 
 CATALOGUE_SECONDS = 5.0
 MOCK_ROWS = 100
+NOISE = "every number has noise: SET discreet.intervals = on shows the interval of each, as n_low and n_high beside n"
+"""Said once on a connection, whose rows would look exact."""
 FREE = ("DESCRIBE", "DESC", "SHOW", "SUMMARIZE", "EXPLAIN")
 """The first words of questions that are answered from the policy alone."""
 REPORTED = {
@@ -111,6 +113,7 @@ class Answers:
         self._numbers: dict[str, int] = {}
         self._kinds: dict[str, Kind] = {}
         self._first = self.settings = Settings()
+        self._told_of_noise = False
         self.state = "I"
 
     def fail(self) -> None:
@@ -145,6 +148,9 @@ class Answers:
         )
         result = of_table(release.to_arrow(self.settings.intervals))
         result.notices = _notices(release, left)
+        if result.notices and not self.settings.intervals and not self._told_of_noise:
+            result.notices.append(NOISE)
+            self._told_of_noise = True
         return result
 
     async def columns(self, text: str) -> Sequence[Column]:
