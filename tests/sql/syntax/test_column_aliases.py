@@ -24,6 +24,9 @@ FIRST = "row_number() OVER (PARTITION BY id ORDER BY x DESC, y, z, note, educ, s
         "SELECT educ + 1 AS e, e * 10 AS f, f - e AS g, COUNT(*) AS n FROM t WHERE g > 18 GROUP BY ALL ORDER BY e",
         "SELECT educ AS e, e AS f, f AS g, sex AS s, s AS h, COUNT(*) AS n FROM t WHERE h > '' AND g > 0 GROUP BY ALL "
         "ORDER BY ALL",
+        "SELECT sex AS a, a || city AS b, b || 'x' AS c, COUNT(*) AS n FROM t WHERE c > '' GROUP BY ALL ORDER BY ALL",
+        "SELECT educ + 1 AS e, COUNT(*) AS n, n + 1 AS m, m * 2 AS o, AVG(e) AS v FROM t WHERE e > 0 GROUP BY ALL "
+        "ORDER BY e",
         "SELECT educ + 1 AS e, e * 10 AS f, COUNT(*) AS n, n + 1 AS m FROM t WHERE f > 20 GROUP BY e ORDER BY e",
         "SELECT sex AS s, COUNT(*) AS n FROM t JOIN towns ON t.city = towns.city WHERE s = 'M' AND size > 1 GROUP BY s",
         "SELECT sex AS s, COUNT(*) AS n FROM t, towns WHERE t.city = towns.city AND s IN ('M') GROUP BY s",
