@@ -77,6 +77,15 @@ def test_the_ends_of_a_type_are_no_bounds(asked: str) -> None:
     assert warnings("SELECT SUM(CAST(age AS SMALLINT)) AS n FROM data") == (), "bounds of the column hold"
 
 
+def test_the_ends_of_a_type_bound_a_quantile_and_a_narrow_type_a_sum() -> None:
+    """The error of a quantile grows with the digits of its bounds, not with their size."""
+    for asked, kind in (("MEDIAN", "INTEGER"), ("AVG", "SMALLINT")):
+        cast = f"CAST(note AS {kind})"
+        (warning, *_) = warnings(f"SELECT {asked}({cast}) AS n FROM data")
+        assert f"nothing bounds {cast} but its type" in warning
+        assert f"such as clamp({cast}, 0, 100)" in warning
+
+
 def test_noise_that_drowns_what_is_asked() -> None:
     several = warnings("SELECT COUNT(*) AS n, AVG(pay) AS pay FROM data", epsilon=0.001)
     assert [warning.split(" is ")[0] for warning in several] == ["the noise of n", "the noise of pay"]

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 from discreet.sql.expressions import span as sp
+from discreet.sql.expressions.expression import Call, Expression
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.calendar import DAY
 from discreet.sql.functions.portable import DATE_TEXT, FLOAT_TEXT, INTEGER_TEXT, TIMESTAMP_TEXT, matching
@@ -33,12 +34,7 @@ def _to_integer(a: Span) -> Span:
         None if a.lo is None else Fraction(math.floor(a.lo)),
         None if a.hi is None else Fraction(math.ceil(a.hi)),
     )
-    return _within_type(rounded, Fraction(-INT64 - 1), Fraction(INT64))
-
-
-def _within_type(a: Span, lo: Fraction, hi: Fraction) -> Span:
-    """The ends of a type are no bounds: noise for them would drown every sum of numbers that nobody bounded."""
-    return sp.clamp(a, lo, hi).null() if a.bounded else a.null()
+    return sp.clamp(rounded, Fraction(-INT64 - 1), Fraction(INT64)).null()
 
 
 define("to_integer", "CAST(a AS BIGINT)", "b", I, constant_bounds(0, 1), "CAST({0} AS BIGINT)", "true is 1")
@@ -55,9 +51,23 @@ NARROW = {
     "uint16": (0, 2**16 - 1, "USMALLINT"), "uint32": (0, 2**32 - 1, "UINTEGER"), "uint64": (0, INT64, "UBIGINT"),
 }  # fmt: skip
 """Least and greatest value of the narrower integers."""
+WIDE = {f"to_{name}": ends[:2] for name, ends in NARROW.items() if ends[1] >= 2**31 - 1}
+WIDE["to_integer"] = (-INT64 - 1, INT64)
+"""Casts whose type is no bound of a sum: the noise for it would drown the numbers that it was meant for."""
+
+
+def bounded_by_type(expression: Expression) -> bool:
+    """Whether nothing bounds an expression but the wide type that a part of it is cast to."""
+    if not isinstance(expression, Call):
+        return False
+    ends = WIDE.get(expression.name)
+    whole = ends is not None and (expression.span.lo, expression.span.hi) == ends
+    return whole or any(map(bounded_by_type, expression.args))
+
+
 for _name, (_lo, _hi, _sql) in NARROW.items():
     define(f"to_{_name}", f"CAST(a AS {_sql})", "i", I,
-           lambda a, lo=_lo, hi=_hi: _within_type(a, Fraction(lo), Fraction(hi)),
+           lambda a, lo=_lo, hi=_hi: sp.clamp(a, Fraction(lo), Fraction(hi)).null(),
            f"CASE WHEN {{0}} BETWEEN {_lo} AND {_hi} THEN {{0}} END", f"NULL outside {_lo} to {_hi}")  # fmt: skip
 
 for _t, _sql, _bounds, _says in (

@@ -13,6 +13,7 @@ from discreet.sql.algebra.narrowing import conjuncts
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.analyze.false_conditions import against_null, conditions, unlisted, verdict
 from discreet.sql.expressions.expression import Call, Expression, leaves
+from discreet.sql.functions.casts import NARROW
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.quoted_names import quoted_names
@@ -62,6 +63,7 @@ def _of_release(release: PlannedRelease) -> Iterator[str]:
     for condition in conjuncts([case.args[0] for case in cases]):
         if verdict(condition) is False:
             yield f"no row meets {words(condition)}, because values are clamped into their bounds first"
+    yield from _of_types(release)
 
 
 def no_row_passes(plan: QueryPlan) -> tuple[str, ...]:
@@ -81,6 +83,24 @@ def _empty(relation: Relation) -> Iterator[str]:
             yield f"no row passes {words(condition)}, because nothing is equal to NULL or unlike it: write IS NULL"
         elif said := _unlisted(condition):
             yield said
+
+
+def _of_types(release: PlannedRelease) -> Iterator[str]:
+    """Numbers whose only bounds are those of the type that they are cast to, so that noise of that size is added."""
+    for measure in release.measures:
+        for argument in measure.arguments if measure.grid is not None else ():
+            for call in _calls(argument):
+                least, greatest, kind = NARROW.get(call.name.removeprefix("to_"), (0, 0, ""))
+                whole = call.span.lo == least and call.span.hi == greatest
+                if kind and whole and argument.span.bounded and argument.span.width >= greatest - least:
+                    (of,) = call.args
+                    if isinstance(of, Call) and of.name == "to_integer":
+                        (of,) = of.args
+                    cast = f"CAST({words(of)} AS {kind})"
+                    yield (
+                        f"nothing bounds {cast} but its type, and the noise is that of {ends(call.span, call.type)}: "
+                        f"write clamp({cast}, lo, hi) with the bounds that you know, such as clamp({cast}, 0, 100)"
+                    )
 
 
 def _calls(expression: Expression) -> Iterator[Call]:

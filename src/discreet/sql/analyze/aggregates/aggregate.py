@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from fractions import Fraction
 
 from sqlglot import exp
 
@@ -18,6 +19,7 @@ from discreet.sql.expressions.expression import Column, Expression, Literal, con
 from discreet.sql.expressions.key_range import range_of_keys
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions import aggregates as table
+from discreet.sql.functions.casts import bounded_by_type
 from discreet.sql.functions.names import takes_a_number
 from discreet.sql.syntax import rewrites
 
@@ -130,7 +132,9 @@ def _place(
     argument = binder.bind(of)
     shown = moment_type(node, argument)
     if shown is None:
-        return RequestedAggregate(quantity, filtered(_number(of, node, binder, within), condition), sql)
+        ranked = quantity != "avg"
+        number = _number(of, node, binder, within, ranked)
+        return RequestedAggregate(quantity, filtered(number, condition), sql)
     place = place_of(argument)
     if not place.span.bounded:
         place = place_of(within.bind(of))
@@ -155,8 +159,14 @@ def _counted_arguments(node: exp.Expr, binder: Binder) -> None:
         raise binder.refuse(node, f"{name} takes {number} here.", f"Write {line.usages[0]}.")
 
 
-def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) -> Expression:
-    """Read an argument that must be a bounded number."""
+def _number(
+    node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder, ranked: bool = False
+) -> Expression:
+    """Read an argument that must be a bounded number.
+
+    The ends of a wide type are bounds of a quantile, whose error grows with the number of their digits, and none of
+    a sum, whose noise grows with the number itself.
+    """
     name = rewrites.called(function.this if isinstance(function, exp.WithinGroup) else function).upper()
     argument = binder.bind(node)
     if argument.type is Type.BOOLEAN:
@@ -165,11 +175,19 @@ def _number(node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder) 
         argument = as_number
     if argument.type not in (Type.INTEGER, Type.FLOAT):
         raise binder.refuse(function, *takes_a_number(name, node, argument.type))
-    if not argument.span.bounded:
+
+    def unbounded() -> bool:
+        return not argument.span.bounded or (not ranked and _only_by_type(argument))
+
+    if unbounded():
         argument = within.bind(node)
-    if not argument.span.bounded or not argument.span.within(-(10**300), 10**300):
+    if unbounded() or not argument.span.within(-(10**300), 10**300):
         raise _unbounded(function, node, binder, argument.span, "0, 100", "bounds")
     return argument
+
+
+def _only_by_type(argument: Expression) -> bool:
+    return bounded_by_type(argument) and argument.span.width >= Fraction(2**32 - 1)
 
 
 def _unbounded(
