@@ -13,10 +13,11 @@ import weakref
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from typing import Any, cast
 from unittest import mock
 
+import duckdb
 import pyarrow as pa
 
 import discreet as dp
@@ -49,6 +50,19 @@ class Kept:
         """Close the engine where nobody can ask it."""
         if self.left and not self.sessions:
             DuckDBEngine.close(self.engine)
+
+
+@cache
+def _plain() -> duckdb.DuckDBPyConnection:
+    return duckdb.connect()
+
+
+def plain() -> duckdb.DuckDBPyConnection:
+    """A connection to one plain and empty DuckDB of the process, to open which takes as long as ten questions.
+
+    What it registers is its own. A test that makes tables, macros or settings opens a database of its own.
+    """
+    return _plain().cursor()
 
 
 _engines: OrderedDict[tuple[Any, ...], Kept] = OrderedDict()

@@ -15,7 +15,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
-from tests import servers
+from tests import servers, shared
 from tests.depth import few as spread
 from tests.sql import equal_pairs
 from tests.sql.physical import types
@@ -230,7 +230,7 @@ def _classes(dialect: str, kind: str) -> list[list[str]]:
     sql = f"SELECT {gathered} FROM ({listed}) AS v GROUP BY x"
     try:
         if dialect == "duckdb":
-            groups = duckdb.connect().execute(sql).fetchall()
+            groups = shared.plain().execute(sql).fetchall()
         elif dialect == "spark":
             groups = servers.spark().sql(sql).collect()
         else:

@@ -94,7 +94,7 @@ def session() -> Iterator[dp.Session]:
 
 @pytest.fixture(scope="module")
 def plain() -> Iterator[duckdb.DuckDBPyConnection]:
-    with duckdb.connect() as connection:
+    with shared.plain() as connection:
         for name, table in TABLES.items():
             connection.register(name, table)
         yield connection

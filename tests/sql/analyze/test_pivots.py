@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import duckdb
 import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference, order_of
@@ -146,7 +145,7 @@ def test_an_empty_text_and_twins_but_for_capitals_are_named_as_by_duckdb(sql: st
     session = shared.protect({"rows": rows}, privacy_unit="row", bounds={"v": (0, 4)}, budget=1000,
                              keys={"k": keys, "g": ["p", "q"], "v": [1, 2]})  # fmt: skip
     sql = sql.format("rows")
-    with duckdb.connect() as plain:
+    with shared.plain() as plain:
         plain.register("rows", rows)
         expected = plain.sql(sql)
         columns, values = expected.columns, sorted(map(str, expected.fetchall()))
@@ -167,7 +166,7 @@ def test_columns_are_told_apart_as_by_duckdb(sql: str) -> None:
     rows = pa.table({"k": keys * 4, "g": ["p", "q"] * 6, "v": [1, 1, 1, 2, 2, 2] * 2})
     session = shared.protect({"rows": rows}, privacy_unit="row", budget=1000,
                              keys={"k": keys, "g": ["p", "q"], "v": [1, 2]})  # fmt: skip
-    with duckdb.connect() as plain:
+    with shared.plain() as plain:
         plain.register("rows", rows)
         expected = plain.sql(sql)
         columns, values = expected.columns, expected.fetchall()

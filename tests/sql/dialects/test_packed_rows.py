@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from fractions import Fraction
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 from tests import inside, shared
@@ -27,7 +26,7 @@ def test_what_goes_in_comes_out_moved_into_its_span() -> None:
         {name: pa.array([cell[at] for cell in cells], pa.int64()) for at, name in enumerate("abc")}
     )
     names = list(SPANS)
-    with duckdb.connect() as connection:
+    with shared.plain() as connection:
         connection.register("rows", rows)
         for key in ("0::UBIGINT", "18446744073709551615::UBIGINT"):  # the least and the greatest hash
             packed = f"SELECT a AS x, b AS y, c AS z, {pack(names, SPANS, key)} AS s FROM rows"
@@ -55,7 +54,7 @@ def test_only_integers_that_leave_enough_bits_to_the_hash_are_packed() -> None:
 
 
 def _kept(rows: pa.Table, salt: int, spans: dict[str, tuple[int, int]] | None) -> Counter[tuple[object, ...]]:
-    with duckdb.connect() as connection:
+    with shared.plain() as connection:
         connection.register("rows", rows)
         sql = kept_sql("SELECT * FROM rows", "a < 9", ["a", "b"], 2, salt, DUCKDB, spans=spans)
         return Counter(connection.execute(sql).fetchall())

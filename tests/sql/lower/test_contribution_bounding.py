@@ -371,7 +371,7 @@ def found_groups() -> dict[int, int]:
         compiled = compile_discovery(release, "duckdb", SALT)
         assert "unnest(range" not in compiled.sql  # rows per unit and group are never alike
         assert "unnest(range" in compile_part(release, 0, "duckdb", SALT).sql
-        with duckdb.connect() as connection:
+        with shared.plain() as connection:
             connection.register("t", table)
             return {int(month): int(n) for month, n in connection.execute(compiled.sql).fetchall()}
 

@@ -7,7 +7,6 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside, shared
@@ -78,7 +77,7 @@ def test_counts_are_those_of_plain_sql_where_no_row_is_dropped(name: str, more: 
     weights = measure.weights("rows")
     assert weights is not None
     ours = sorted(round(n) for n in found @ weights if round(n))
-    with duckdb.connect() as connection:
+    with shared.plain() as connection:
         connection.register("t", TABLE)
         by = f" GROUP BY {keys}" if keys else ""
         sql = f"SELECT COUNT(*) FROM t WHERE {public}{by}"
@@ -114,7 +113,7 @@ def test_few_texts_are_numbered_by_case_and_keep_the_same_rows(name: str) -> Non
     plain, quick = (compile_part(release, 0, "duckdb", 5, quick=way) for way in (False, True))
     assert (plain.sql != quick.sql) == ("CASE d.k" in quick.sql) == (len(quick.tables) < len(plain.tables))
     assert ("CASE d.k" in quick.sql) == (name in ("a text", "two lists"))
-    with duckdb.connect() as connection:
+    with shared.plain() as connection:
         connection.register("t", TABLE)
         for table, content in plain.tables.items():
             connection.register(table, content)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import duckdb
 import pytest
+from tests import shared
 
 from discreet.sql.measures.group_sizes import between, with_sizes
 
@@ -12,7 +12,7 @@ ROWS = "SELECT * FROM (VALUES (1, 'a'), (1, 'a'), (1, NULL), (2, 'a'), (2, NULL)
 
 @pytest.mark.parametrize(("keys", "counts"), [([], [3, 3, 3, 3, 3, 3]), (["k0"], [2, 2, 1, 1, 2, 2])])
 def test_each_row_has_the_number_of_its_like(keys: list[str], counts: list[int]) -> None:
-    found = duckdb.connect().execute(with_sizes(ROWS, keys, ["t0"])).fetchall()
+    found = shared.plain().execute(with_sizes(ROWS, keys, ["t0"])).fetchall()
     assert sorted(row[-1] for row in found) == sorted(counts)
     assert len(found) == len(counts)
 
@@ -22,7 +22,7 @@ def test_each_row_has_the_number_of_its_like(keys: list[str], counts: list[int])
 )
 def test_a_range_holds_its_ends(least: int, most: int | None, held: list[int]) -> None:
     rows = (
-        duckdb.connect()
+        shared.plain()
         .execute(f"SELECT n FROM range(1, 5) AS r(n) WHERE {between('n', least, most)}")
         .fetchall()
     )

@@ -314,7 +314,6 @@ def dated() -> pa.Table:
 def test_they_go_with_dates_lists_keys_and_released_numbers(
     name: str, streamed: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    import duckdb
 
     if streamed:
         monkeypatch.setattr(many_groups, "IN_MEMORY", 0)
@@ -328,7 +327,7 @@ def test_they_go_with_dates_lists_keys_and_released_numbers(
         session.write(sql, 2000, path := tmp_path / "of.parquet")
         assert session.budget.spent == 2000
         found = parquet.read_table(path).column("v").to_pylist()
-    exact = duckdb.connect().register("data", table).execute(sql).fetchall()
+    exact = shared.plain().register("data", table).execute(sql).fetchall()
     assert len(found) == len(exact)
     for ours, (*_, theirs) in zip(found, exact, strict=True):
         pairs = zip(ours, theirs, strict=True) if isinstance(theirs, list) else [(ours, theirs)]

@@ -110,14 +110,13 @@ def test_rows_that_are_chosen_for_each_median_are_no_alternatives() -> None:
     "corr(x, x * x) FILTER (WHERE flag) AS a, regr_r2(x * x, x) FILTER (WHERE flag) AS b",
 ])  # fmt: skip
 def test_one_question_in_several_forms_is_measured_once_and_answered_like_sql(sql: str) -> None:
-    import duckdb
 
     with session() as opened:
         (release,) = inside.plan_of(opened, f"SELECT {sql} FROM data", Fraction(1)).releases
         assert len(release.measures) == 1
         got = opened.sql(f"SELECT {sql} FROM data", epsilon=900).to_arrow().to_pylist()[0]
     data = DATA  # noqa: F841  DuckDB finds it by its name
-    found = duckdb.connect().execute(f"SELECT {sql} FROM data").fetchnumpy()
+    found = shared.plain().execute(f"SELECT {sql} FROM data").fetchnumpy()
     true = {name: np.asarray(values)[0].item() for name, values in found.items()}
     for name, value in true.items():
         assert math.isclose(got[name], float(value), rel_tol=2e-3), (name, got[name], value)

@@ -51,7 +51,7 @@ def test_lpad_is_answered_on_rows_and_above_them(session: Session) -> None:
 
 
 def test_the_hour_of_a_clock_is_that_of_the_clock() -> None:
-    connection = duckdb.connect()
+    connection = shared.plain()
     for hour in range(24):
         shown = f"{hour % 12 or 12}:{7 * hour % 60:02d}{'AM' if hour < 12 else 'pm'}"
         ((read,),) = connection.execute(f"SELECT {clock_hour('x')} FROM (SELECT '{shown}' AS x)").fetchall()

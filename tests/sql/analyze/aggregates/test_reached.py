@@ -6,7 +6,6 @@ import itertools
 from fractions import Fraction
 from functools import cache
 
-import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside, shared
@@ -56,7 +55,7 @@ def changes(condition: str) -> bool:
     kept = f"coalesce({condition}, false)"
     rows = "FROM range(-100, 200) AS a(age), range(-100, 200, 7) AS b(other)"
     clamped = f"SELECT greatest(least(age, {HI}), {LO}) AS age, other, {kept} AS before {rows}"
-    with duckdb.connect() as plain:
+    with shared.plain() as plain:
         return plain.execute(f"SELECT count(*) FROM ({clamped}) WHERE before <> {kept}").fetchall() != [(0,)]
 
 

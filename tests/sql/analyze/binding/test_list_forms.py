@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside, shared
@@ -61,7 +60,7 @@ def ids(session: dp.Session, condition: str) -> list[int]:
 # A deep run: every form.
 @pytest.mark.parametrize("condition", few(CONDITIONS, 8))
 def test_it_means_the_same_as_in_duckdb(session: dp.Session, condition: str) -> None:
-    with duckdb.connect() as plain:
+    with shared.plain() as plain:
         plain.register("t", TABLE)
         expected = plain.execute(f"SELECT id FROM t WHERE {condition} ORDER BY id").fetchall()
     assert ids(session, condition) == [row for (row,) in expected]

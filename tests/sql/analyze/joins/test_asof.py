@@ -5,7 +5,6 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
 from benchmarks.corpus.judge import difference, silence
@@ -38,7 +37,7 @@ def session() -> Session:
 
 
 def plain(sql: str) -> pa.Table:
-    connection = duckdb.connect()
+    connection = shared.plain()
     for name, table in (("t", ROWS), ("classes", CLASSES), ("rates", RATES)):
         connection.register(name, table)
     return connection.sql(sql).to_arrow_table()

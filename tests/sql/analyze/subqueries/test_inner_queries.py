@@ -209,7 +209,7 @@ NULLS = pa.table({
 def test_a_list_with_null_is_unknown_where_it_is_so_in_duckdb(sql: str) -> None:
     declared: dict[str, Any] = {"budget": 10**6, "tables": {"t": {"privacy_unit": "id", "max_rows": 2}}}
     policy = dp.Policy(**declared)
-    connection = duckdb.connect()
+    connection = shared.plain()
     connection.register("t", NULLS)
     with shared.protect({"t": NULLS}, policy=policy) as session:
         assert differs(session, connection, sql) == ""

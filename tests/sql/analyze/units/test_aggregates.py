@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import duckdb
 import pyarrow as pa
 import pytest
 from tests import inside, shared
@@ -32,7 +31,7 @@ T = pa.table(
 def test_nothing_is_null_where_duckdb_says_so(inner: str) -> None:
     sql = f"SELECT COUNT(*) AS n, COUNT(c) AS k, AVG(clamp(c, 0, 2)) AS a FROM ({inner}) AS q"
     session = shared.protect({"t": T}, privacy_unit="who", max_rows=2, budget=1)
-    plain = duckdb.connect()
+    plain = shared.plain()
     plain.register("t", T)
     expected = plain.sql(sql.replace("clamp(c, 0, 2)", "c")).fetchall()
     assert _exact(session, sql) == pytest.approx(expected[0])
@@ -72,6 +71,6 @@ def test_a_value_is_compared_with_the_mean_of_its_own_unit(sql: str) -> None:
     session = shared.protect(
         {"t": PRICES}, privacy_unit="who", max_rows=2, bounds={"price": (0, 100)}, budget=1
     )
-    plain = duckdb.connect()
+    plain = shared.plain()
     plain.register("t", PRICES)
     assert [_exact(session, sql)] == plain.sql(sql).fetchall()

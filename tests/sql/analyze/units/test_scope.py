@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
-import duckdb
 import pyarrow as pa
 import pytest
-from tests import servers
+from tests import servers, shared
 
 import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
@@ -61,7 +60,7 @@ def differing(engine: Engine, inner: list[str]) -> list[str]:
     """The sub-queries of which an engine gives other NULLs, or another sum, than plain DuckDB."""
     policy = dp.Policy.for_table("t", privacy_unit="u", max_rows=1000, bounds=BOUNDS, budget=1)
     catalog = Catalog.build(policy, engine.schema(), {})
-    plain = duckdb.connect()
+    plain = shared.plain()
     plain.register("t", ROWS)
     found = []
     for text in inner:
