@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -55,6 +56,14 @@ def test_the_unit_is_verified_and_a_wrong_line_is_seen(tmp_path: Path, planted: 
     )
     said = [line for line in done.stderr.splitlines() if "discreet.service" in line]
     assert bool(said) == bool(planted), done.stderr
+
+
+def test_an_image_has_the_package_and_no_data_of_the_clone() -> None:
+    lines = (DOCS.parent / ".dockerignore").read_text("utf-8").splitlines()
+    project = tomllib.loads((DOCS.parent / "pyproject.toml").read_text("utf-8"))["project"]
+    assert lines[1] == "*"
+    kept = {line[1:] for line in lines if line.startswith("!")}
+    assert kept == {"src", "pyproject.toml", "constraints.txt", project["readme"], *project["license-files"]}
 
 
 def test_a_restored_ledger_gives_no_budget_back(tmp_path: Path) -> None:

@@ -171,5 +171,6 @@ class PostgresTables:
         if fault:
             raise LedgerError(
                 f"The state of the service at {self._address.where} cannot be read or written.",
-                "Check the server, and that this user may write the tables; the first start needs their owner.",
+                "Check the server, and that this user may write the tables; the first start and each new version need "
+                "their owner.",
             )
