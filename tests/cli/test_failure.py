@@ -53,7 +53,7 @@ def test_after_the_charge(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatc
         raise EngineError("It failed.")
 
     monkeypatch.setattr(Queries, "run", fails)
-    assert said(run, "query", COUNT, "-e", "1/8")["charged"] == {"epsilon": "1/8", "delta": "0"}
+    assert said(run, "query", COUNT, "-e", "1/8")["charged"] == {"epsilon": "0.125", "delta": "0"}
     result = run("query", "SELECT COUNT(*) AS n FROM visits", "-e", "1/4")
     assert result.stderr.splitlines()[-1] == "charged: epsilon 0.25, which stays charged"
     assert json.loads(run("budget", "--json").stdout)["spent"] == "0.375"
@@ -64,7 +64,7 @@ def test_an_answer_that_cannot_be_settled(folder: Path, run: Run, monkeypatch: p
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(Ledger, "settle", full)
-    assert said(run, "query", COUNT, "-e", "0.5")["charged"] == {"epsilon": "1/2", "delta": "0"}
+    assert said(run, "query", COUNT, "-e", "0.5")["charged"] == {"epsilon": "0.5", "delta": "0"}
 
 
 SLOW = """

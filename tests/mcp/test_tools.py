@@ -151,7 +151,7 @@ def test_the_odd_column_can_be_asked_for_by_who_knows_its_name(assistant: MCPSer
 def test_a_price_is_a_text_or_a_number(assistant: MCPServer) -> None:
     """Assistants write numbers where they can; a number is read as its shortest decimal, so both are one question."""
     answer = call(assistant, "query", query=BY_COUNTY, epsilon=0.1).json
-    assert (answer["epsilon"], answer["budget"]["left"]) == ("1/10", "1.9")
+    assert (answer["epsilon"], answer["budget"]["left"]) == ("0.1", "1.9")
     again = call(assistant, "query", query=BY_COUNTY, epsilon="0.1").json
     assert (again["replayed_for_nothing"], again["rows"]) == (True, answer["rows"])
     assert call(assistant, "preview", query=BY_COUNTY, epsilon=1).json["epsilon"] == "1"

@@ -87,12 +87,14 @@ def document(error: BaseException) -> dict[str, Any]:
         >>> document(BudgetExceeded("the data set", "1", "0"))["charged"] is None
         True
     """
+    from discreet.release.exactly import exact
+
     spent = getattr(error, "charged", None)
     about: dict[str, Any] = {
         "error": "Usage" if isinstance(error, TyperException) else type(error).__name__,
         "cause": _spelled(error, error.cause if isinstance(error, DiscreetError) else _cause(error)),
         "fix": _spelled(error, error.fix) if isinstance(error, DiscreetError) else "",
-        "charged": None if spent is None else {"epsilon": str(spent.epsilon), "delta": str(spent.delta)},
+        "charged": None if spent is None else {"epsilon": exact(spent.epsilon), "delta": exact(spent.delta)},
         "notes": _notes(error),
         "exit_code": exit_code(error),
     }

@@ -18,6 +18,7 @@ from discreet.errors import DiscreetError, InvalidParameter, QueryRefused
 from discreet.mcp.sources import Document, Source
 from discreet.mcp.texts import Texts
 from discreet.quoting import quote
+from discreet.release.exactly import exact
 from discreet.server.bodies import LONGEST_QUERY
 from discreet.server.problems import told
 from discreet.sql.syntax.priced import priced
@@ -206,7 +207,7 @@ class Tools:
         return {
             **_rows(release, query, texts),
             "confidence": release.confidence,
-            "epsilon": str(release.epsilon),
+            "epsilon": exact(release.epsilon),
             "replayed_for_nothing": release.replayed,
             "notes": _all(texts, release.notes, query),
             "warnings": _all(texts, release.warnings, query),
