@@ -70,6 +70,16 @@ def test_words_that_people_try_first_need_no_backslash(word: str, capsys: pytest
     assert "leave" in said[0]
 
 
+@pytest.mark.parametrize(
+    ("word", "shown"), [("budget", "left of"), ("tables;", "privacy_unit"), ("Budget;", "left of")]
+)
+def test_words_of_the_list_of_commands_need_none_either(word: str, shown: str) -> None:
+    said: list[str] = []
+    with protected() as session:
+        Loop(session, Settings(), said.append).feed([word])
+    assert shown in said[0]
+
+
 @pytest.fixture
 def patience() -> Iterator[None]:
     """A prompt that waits for more keys fails after a minute, where it would wait for ever."""

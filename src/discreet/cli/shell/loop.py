@@ -26,7 +26,7 @@ HELP = r"""A question ends with a semicolon, and may have several lines.
   \epsilon [0.1]   the price of each question that names none; SET discreet.epsilon = 0.1 does the same
   \q               leave; so do exit and quit"""
 
-BARE = {"exit": "q", "quit": "q", "help": "?"}
+BARE = {"exit": "q", "quit": "q", "help": "?", "budget": "budget", "tables": "tables", "card": "card"}
 """The commands that need neither a backslash nor a semicolon, where each is the whole of a statement."""
 
 
