@@ -135,3 +135,15 @@ def test_a_thing_that_no_literal_decides_is_made_once_and_others_once_for_each_s
     made.clear()
     assert len({for_all_literals(release, "where", of_each) for release in filled}) == len(filled)
     assert made == [unfilled(filled[0]), *filled]
+
+
+def test_no_more_than_so_many_things_are_kept_beside_a_release(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their names hold numbers that analysts choose."""
+    plan = planner.plan("SELECT COUNT(*) AS n FROM t", inside.catalog_of(bench.bench().session), Fraction(1))
+    (release,) = plan.releases
+    before = len(release.memo)
+    monkeypatch.setattr(draft, "MOST_FACTS", before + 2)
+    for _ in range(2):
+        for at in range(5):
+            assert for_all_literals(release, f"errors for {at} rows", lambda _, at=at: at) == at  # type: ignore[misc]
+        assert len(release.memo) == before + 2
