@@ -9,6 +9,7 @@ import weakref
 
 import pytest
 
+from discreet.engines import sandbox
 from discreet.errors import Busy
 from discreet.server.desk import Caps, Desk, TooLong, slot_after
 
@@ -50,6 +51,14 @@ def test_without_a_base_nothing_waits(slept: Recorded) -> None:
     desk = Desk(Caps(slot=0), "test")
     assert asyncio.run(desk.do("ana", lambda: 7)) == 7
     assert slept == []
+    desk.close()
+
+
+def test_a_sandbox_knows_for_whom_it_evaluates() -> None:
+    """Else all callers would be one, and one who asks much would keep the others waiting."""
+    desk = Desk(Caps(slot=0), "test")
+    assert [asyncio.run(desk.do(name, sandbox.caller)) for name in ("ana", "ben")] == ["ana", "ben"]
+    assert sandbox.caller() == ""
     desk.close()
 
 

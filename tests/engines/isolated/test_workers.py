@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from itertools import count
 from pathlib import Path
 
@@ -296,3 +296,19 @@ def test_so_many_rows_before_a_charge_are_bounded_there(
     with uncharged(), pytest.raises(PostProcessingError, match="more than 200,000 rows"):
         run(many)
     assert run(many).num_rows == 300_000
+
+
+def test_a_permit_is_that_of_who_asks() -> None:
+    workers, callers = Workers(count=0), list[str]()
+
+    @contextmanager
+    def taken(caller: str, waiting: float) -> Iterator[bool]:
+        callers.append(caller)
+        yield False
+
+    workers._permits.taken = taken  # type: ignore[method-assign]
+    for name in ("ana", "ben"):
+        with sandbox.asked_by(name), pytest.raises(PostProcessingError, match="too much to evaluate"):
+            workers.run({}, "SELECT 1", Bounds(1, 1), nullcontext)
+    assert callers == ["ana", "ben"]
+    workers.close()

@@ -164,6 +164,17 @@ def test_a_literal_in_a_name_is_parsed(text: str) -> None:
     assert templates.made(taken[0]) is None
 
 
+@pytest.mark.parametrize("literal", ["3", "3.5", "'x'"])
+def test_a_literal_that_stands_twice_once_it_is_parsed_is_never_left_out(literal: str) -> None:
+    """Else one of the two would stay the invented one, and rows would be compared with that."""
+    text = f"SELECT weighted_avg(CASE WHEN note < {literal} THEN x END, y) AS a FROM t"
+    taken = templates.taken_apart(text)
+    assert taken is not None
+    assert taken[1] == [literal]
+    assert spelled(text)[1].count(literal) == 2
+    assert templates.made(taken[0]) is None
+
+
 def test_two_columns_that_are_named_alike_for_some_literals_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
