@@ -164,6 +164,15 @@ def test_a_literal_in_a_name_is_parsed(text: str) -> None:
     assert templates.made(taken[0]) is None
 
 
+def test_literals_come_in_the_order_of_the_canonical_text() -> None:
+    """FROM may stand in front of SELECT; the canonical text has it behind."""
+    text = (
+        "FROM (SELECT * FROM t WHERE y < 3) AS r SELECT COUNT(*) FILTER (WHERE x > 7.5) AS n WHERE note = 'x'"
+    )
+    assert spelled(text)[1].index("7.5") < spelled(text)[1].index("3")
+    assert compared(text)
+
+
 @pytest.mark.parametrize("literal", ["3", "3.5", "'x'"])
 def test_a_literal_that_stands_twice_once_it_is_parsed_is_never_left_out(literal: str) -> None:
     """Else one of the two would stay the invented one, and rows would be compared with that."""
