@@ -36,8 +36,8 @@ def test_a_number_that_is_missing_is_explained() -> None:
     with shared.protect(table, privacy_unit="row", bounds={"x": (0, 9)}, budget=400) as session:
         counted = session.sql("SELECT COUNT(*) AS n FROM data", epsilon=100)
     missing = pa.table({"n": pa.array([None], pa.int64())})
-    assert "- is no answer, as where" in repr(replace(counted, values=missing))
-    assert "- is no answer" not in repr(counted)
+    assert "- is no value (NULL), as where" in repr(replace(counted, values=missing))
+    assert "- is no value" not in repr(counted)
 
 
 def test_a_histogram_has_its_name_at_the_left_and_no_rule_as_long_as_itself() -> None:

@@ -140,7 +140,7 @@ def footer(release: Shown) -> list[str]:
         together = ", for all numbers together" if release.simultaneous else ""
         said.append(f"± covers the noise at {100 * release.confidence:g} %{together}")
     if any(release.values[one].null_count for one in (*release.low, *release.without)):
-        said.append("- is no answer, as where the noise leaves no rows to average")
+        said.append("- is no value (NULL), as where the noise leaves no rows to average")
     if release.without:
         said.append(f"{UNKNOWN} is noise for which no interval could be derived")
     cut = [f"cut off: {name(str(share))}" for share in release.cut_off]

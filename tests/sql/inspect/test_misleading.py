@@ -167,3 +167,13 @@ def test_a_noisy_condition_that_left_rows_out_says_so(session: dp.Session, sql: 
     assert not any("meet the condition" in one for one in session.preview(sql, 100).warnings)
     assert all(warned in one for one in session.sql(sql, 100).warnings)
     assert bool(session.sql(sql, 100).warnings) is bool(warned)
+
+
+@pytest.mark.parametrize(("sql", "warned"), [
+    ("SELECT DISTINCT year FROM data", True), ("SELECT year FROM data GROUP BY year HAVING COUNT(*) > 0", True),
+    (f"{GROUPED} HAVING n > 0", False), ("SELECT year FROM data GROUP BY year HAVING COUNT(*) > 5", False),
+])  # fmt: skip
+def test_a_list_of_groups_says_that_noise_decides_it(session: dp.Session, sql: str, warned: bool) -> None:
+    """Before the price is paid, and beside the answer however many groups are listed."""
+    for found in (session.preview(sql, 0.5).warnings, session.sql(sql, 0.5).warnings):
+        assert any("groups are listed" in one for one in found) is warned

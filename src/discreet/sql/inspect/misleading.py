@@ -50,7 +50,7 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
     cut = (*_false(plan), *cut_joins(plan), *added_up(plan), *quoted_names(plan))
     shown = selects(plan)
     if shown is None:
-        return (*cut, *(_passed(plan) or _left_out(plan, len(values) if whole else None)))
+        return (*cut, *(_present(plan) or _passed(plan) or _left_out(plan, len(values) if whole else None)))
     groups = max(release.cells for release in plan.releases)
     drowned = _drowned(plan, values, confidence, groups) if whole else None
     if drowned is not None:
@@ -84,7 +84,7 @@ def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
     shown = selects(plan)
     groups = max((release.cells for release in plan.releases), default=0)
     if shown is None:
-        return _passed(plan)
+        return _present(plan) or _passed(plan)
     if any(release.discovery is not None for release in plan.releases):
         return ()
     _, has_cell = shared_with_cell(plan)
@@ -102,6 +102,29 @@ def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
                 f"± {width:,.4g} of {name}, as much as a group of {group_rows:,} rows",
             )
     return ()
+
+
+def _present(plan: QueryPlan) -> tuple[str, ...]:
+    """The warning of a list of groups without a number: SELECT DISTINCT keeps those whose noisy count is above 0."""
+    tests = [test.this for part in ("where", "having") if (test := plan.post.args.get(part)) is not None]
+    counts = [test for test in tests if isinstance(test, exp.GT) and test.expression == exp.Literal.number(0)]
+    if (
+        len(tests) != 1
+        or not counts
+        or not _tests(plan)
+        or any(r.discovery is not None for r in plan.releases)
+    ):
+        return ()
+    names = {name.lower() for name in noisy_names(plan)}
+    for item in plan.post.selects:
+        for column in item.find_all(exp.Column):
+            if aggregate_number(column.name) is not None or column.name.lower() in names:
+                return ()
+    groups = max(release.cells for release in plan.releases)
+    return (
+        f"a noisy count above 0 decides which of {groups:,} groups are listed: up to half of those without any row are "
+        "listed, too, and small ones may be missing; ask for COUNT(*) by the group to see how sure each is",
+    )
 
 
 def _passed(plan: QueryPlan) -> tuple[str, ...]:
