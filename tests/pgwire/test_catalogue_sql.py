@@ -47,6 +47,9 @@ def ask(tmp_path_factory: pytest.TempPathFactory) -> Ask:
         ("SELECT n.nspname, a.attname FROM (((pg_class c INNER JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname LIKE 'public') INNER JOIN pg_attribute a ON a.attnum = 1 AND a.attrelid = c.oid) INNER JOIN pg_type t ON t.oid = a.atttypid) LEFT JOIN pg_attrdef d ON d.adnum = a.attnum", ["nspname", "attname"], [("public", "patient_id")]),
         ("WITH c AS (SELECT 1 AS x) SELECT x FROM c", ["x"], [(1,)]),
         ("SELECT t.x FROM pg_catalog.generate_series(1, 2) AS t(x)", ["x"], [(1,), (2,)]),
+        ("WITH p AS (SELECT NULL AS role, t.schemaname AS schema, t.objectname AS table, pg_catalog.has_any_column_privilege(current_user, '\"' || replace(t.objectname, '\"', '\"\"') || '\"',  'select') AS select, has_table_privilege(current_user, t.objectname, 'delete') as delete FROM (SELECT schemaname, tablename AS objectname FROM pg_catalog.pg_tables UNION SELECT schemaname, matviewname FROM pg_matviews) t WHERE t.schemaname !~ '^pg_') SELECT p.* FROM p", ["role", "schema", "table", "select", "delete"], [(None, "public", "visits", True, True)]),
+        ("SELECT c.relname AS name, stat.n_live_tup AS rows FROM pg_class c LEFT JOIN pg_stat_user_tables AS stat ON c.relname = stat.relname", ["name", "rows"], [("visits", None)]),
+        ("SELECT c.column_name, format('%s', c.udt_name) AS kind, format('\"%s\".\"%s\"', c.table_schema, c.table_name) AS place, CAST(CAST(format('%I.%I', c.table_schema, c.table_name) AS regclass) AS oid) AS number FROM information_schema.columns AS c WHERE c.ordinal_position = 1", ["column_name", "kind", "place", "number"], [("patient_id", "int8", '"public"."visits"', 16384)]),
     ],
 )  # fmt: skip
 def test_questions_about_the_catalogue(ask: Ask, text: str, names: list[str], rows: list[Any]) -> None:

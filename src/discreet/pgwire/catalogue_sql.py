@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence, Set
+from itertools import pairwise
 from typing import NamedTuple
 
 import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
+from sqlglot.tokenizer_core import Token, TokenType
 
 from discreet.dbapi.binding import tokens
 from discreet.engines.functions import ALLOWED_TABLE_FUNCTIONS, FORBIDDEN_FUNCTIONS
@@ -50,6 +53,9 @@ _NAMES = {
 }
 
 
+_STATEMENTS = frozenset({TokenType.SELECT, TokenType.INSERT, TokenType.UPDATE, TokenType.DELETE})
+
+
 class Elsewhere(Exception):
     """A question that is not about the catalogue."""
 
@@ -83,11 +89,12 @@ def rewritten(text: str, asked: CatalogueContext) -> tuple[str, bool]:
         Elsewhere: it reads a table of the policy, or is no question about the catalogue at all.
         Unknown: it cannot be read.
     """
-    first = next((token.text.upper() for token in tokens(text) if token.text != "("), "")
+    read = tokens(text)
+    first = next((token.text.upper() for token in read if token.text != "("), "")
     if first not in ("SELECT", "WITH", "VALUES"):
         raise Elsewhere  # the parser would make one piece of it, and say so in a log
     try:
-        found = sqlglot.parse(text, read="postgres")
+        found = sqlglot.parse(_quoted(text, read), read="postgres")
     except (SqlglotError, RecursionError):
         raise Elsewhere from None
     if len(found) != 1 or not isinstance(found[0], exp.Query):
@@ -106,6 +113,15 @@ def rewritten(text: str, asked: CatalogueContext) -> tuple[str, bool]:
         return tree.sql("duckdb"), about
     except (SqlglotError, RecursionError, ValueError, AttributeError):
         raise Unknown from None
+
+
+def _quoted(text: str, read: Sequence[Token]) -> str:
+    """The text with names behind AS in quotes that are the first words of statements; PostgreSQL takes them bare."""
+    names = [token for before, token in pairwise(read) if before.text.upper() == "AS"
+             and token.token_type in _STATEMENTS]  # fmt: skip
+    for token in reversed(names):
+        text = f'{text[: token.start]}"{token.text.lower()}"{text[token.end + 1 :]}'
+    return text
 
 
 def _see_place(tree: exp.Expr, private: Set[str]) -> None:
@@ -222,6 +238,11 @@ def _cast(node: exp.Cast, asked: CatalogueContext) -> exp.Expr:
         if isinstance(value, exp.Literal) and value.is_string:
             number = numbers.get(value.name.rpartition(".")[2].strip('"'))
             return exp.null() if number is None else exp.Literal.number(number)
+        if isinstance(value, exp.Anonymous) and value.name == "concat":  # format('%I.%I', schema, table)
+            case = exp.Case(this=value)
+            for name, number in asked.tables.items():
+                case = case.when(exp.Literal.string(f"{SCHEMA}.{name}"), exp.Literal.number(number))
+            return case
         if not isinstance(value, exp.Column):
             return exp.TryCast(this=value, to=exp.DataType.build("BIGINT", dialect="duckdb"))
         case = exp.Case(this=value.copy())
@@ -245,6 +266,8 @@ def _function(node: exp.Func, asked: CatalogueContext) -> exp.Expr:
         return exp.Literal.number(0)
     if name in ("obj_description", "col_description"):
         return _described(node)
+    if isinstance(node, exp.Format):
+        return _formatted([node.this, *node.expressions])
     arguments = _arguments(node)
     if name in ("to_regclass", "to_regtype"):
         return _cast(exp.Cast(this=arguments[0], to=exp.DataType.build(name[3:], dialect="postgres")), asked)
@@ -291,6 +314,18 @@ def _described(node: exp.Func) -> exp.Expr:
     found = exp.select("description").from_(source).where(exp.column("objoid").eq(arguments[0].copy()),
                                                            exp.column("objsubid").eq(number.copy()))  # fmt: skip
     return exp.Subquery(this=found)
+
+
+def _formatted(arguments: Sequence[exp.Expr]) -> exp.Expr:
+    """The texts of format('%s.%I', …); DuckDB's function of this name has other places."""
+    form, *values = arguments
+    pieces = re.split("%[sI]", form.name) if isinstance(form, exp.Literal) else []
+    if len(pieces) != len(values) + 1 or "%" in "".join(pieces):
+        raise ValueError
+    parts: list[exp.Expr] = [exp.Literal.string(pieces[0])]
+    for value, piece in zip(values, pieces[1:], strict=True):
+        parts += [value, exp.Literal.string(piece)]
+    return exp.Anonymous(this="concat", expressions=parts)
 
 
 _MADE: dict[str, Callable[[Sequence[exp.Expr]], exp.Expr]] = {
