@@ -27,6 +27,7 @@ from tests.sql.syntax.alike.test_templates import again
 
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
+from discreet.sql.algebra.public_groups import PublicKeys
 from discreet.sql.analyze.binding import binder
 from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Literal
@@ -224,3 +225,30 @@ def test_a_reading_that_is_not_seen_is_found(fault: str, monkeypatch: pytest.Mon
     first = FIRST.get(fault, 0)
     with pytest.raises(AssertionError):
         of_questions(range(first, first + 100), monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ((("A",), ("B",)), (("A",), ("B",)), True), ((("A",), ("B",)), (("A",), ("C",)), False),
+        ((("A",), ("B",)), (("A",),), False), (((0.0,),), ((0.0,),), True), (((0.0,),), ((-0.0,),), False),
+        (((1,),), ((1.0,),), False), (((1,),), ((True,),), False), (((None,),), ((None,),), True),
+    ],
+)  # fmt: skip
+def test_groups_are_the_same_where_they_are_equal_and_spelled_alike(one: Any, other: Any, same: bool) -> None:
+    """Those of an analysis hold for other literals only then."""
+    assert alike._same([PublicKeys((0,), one)], [PublicKeys((0,), other)]) is same
+
+
+def test_an_analysis_of_very_many_groups_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    catalog = inside.catalog_of(bench.bench().session)
+    for most, kept in ((2, 0), (3, 1)):
+        monkeypatch.setattr(alike, "MOST_GROUPS", most)
+        known = reading.Readings()
+        for least in range(2, 6):
+            planner.plan(f"SELECT city, COUNT(*) AS n FROM t WHERE y <> {least} GROUP BY city", catalog, Fraction(1),
+                         known=known)  # fmt: skip
+        (analyses,) = known.shapes.values()
+        assert len(analyses._variants) == kept, [
+            len(one.groups[0][1][0].groups) for one in analyses._variants
+        ]
