@@ -147,3 +147,23 @@ def test_no_more_than_so_many_things_are_kept_beside_a_release(monkeypatch: pyte
         for at in range(5):
             assert for_all_literals(release, f"errors for {at} rows", lambda _, at=at: at) == at  # type: ignore[misc]
         assert len(release.memo) == before + 2
+
+
+def test_tables_that_are_measured_together_are_planned_for_each_statement() -> None:
+    known = reading.Readings()
+    for at in (3, 4, 5, 6):
+        text = f"SELECT sex, city, COUNT(*) AS n FROM t WHERE z < {at} GROUP BY ROLLUP (sex, city)"
+        plan = planner.plan(text, inside.catalog_of(bench.bench().session), Fraction(1), known=known)
+        assert plan.workloads
+        assert not any(draft_of(release) for release in plan.releases)
+        assert planned(text, PRICES[0], known) == planned(text, PRICES[0], None)
+
+
+def test_few_plans_of_a_reading_are_kept() -> None:
+    known, catalog = reading.Readings(), inside.catalog_of(bench.bench().session)
+    for at in range(3, 20):
+        text = f"SELECT sex, COUNT(*) AS n FROM t WHERE z < {at} GROUP BY sex"
+        planner.plan(text, catalog, Fraction(1, at), known=known)
+    (analyses,) = known.shapes.values()
+    (variant,) = analyses._variants
+    assert 0 < len(variant.drafts) <= draft.MOST_DRAFTS
