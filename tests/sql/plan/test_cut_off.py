@@ -119,6 +119,15 @@ def test_a_share_out_of_range_is_refused(share: Any) -> None:
     assert session.budget.spent == 0
 
 
+def test_noise_beyond_all_floats_is_refused() -> None:
+    """The logarithm of its scale ended in an OverflowError."""
+    session = shared.protect(TABLE, **GIVEN)
+    for asked in (session.preview, session.sql):
+        with pytest.raises(InvalidParameter, match="scale outside"):
+            asked(MEAN, epsilon="1e-9", diagnose="1e-300")
+    assert session.budget.spent == 0
+
+
 def test_nothing_to_measure_is_refused_before_the_charge() -> None:
     session = shared.protect(TABLE, **{**GIVEN, "privacy_unit": "row", "max_rows": None})
     with pytest.raises(InvalidParameter, match="diagnose"):

@@ -317,7 +317,9 @@ def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
     span = argument.span
     assert span.lo is not None
     assert span.hi is not None
-    bits = max(1, min(GRID_BITS, SCALE_BITS - max(0, math.ceil(math.log2(contribution)))))
+    # The least power of two that is no smaller: exactly, as it may be beyond all floats.
+    above = (math.ceil(contribution) - 1).bit_length()
+    bits = max(1, min(GRID_BITS, SCALE_BITS - above))
     lo, hi = float(span.lo), float(span.hi)
     if argument.type is Type.INTEGER:
         lo = float(math.ceil(span.lo))
