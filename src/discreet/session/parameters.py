@@ -19,6 +19,8 @@ GROUP_ROWS = 1000
 """How many rows a preview reckons with in a group."""
 NO_EPSILON = "This question has a cost, and epsilon is missing."
 """The cause, by which the command line tells this error from others."""
+SUREST = 1 - 1e-9
+"""The greatest confidence: a part of the rest, as for each of a million numbers, can still be told from nothing."""
 MOCK_ROWS = 10_000
 """How many rows an invented table gets."""
 
@@ -95,11 +97,15 @@ def choice_of(value: object, name: str) -> bool | None:
 
 def confidence_of(confidence: object) -> float:
     """Read a confidence."""
-    if type(confidence) is float and 0 < confidence < 1:
+    if type(confidence) is float and 0 < confidence <= SUREST:
         return confidence
     value = float(exact(confidence, "confidence"))
     if not 0 < value < 1:
         raise InvalidParameter("confidence must be strictly between 0 and 1.", "Write confidence=0.95.")
+    if value > SUREST:
+        raise InvalidParameter(
+            "confidence is nearer to 1 than 1 - 1e-9.", "Write confidence=0.999999999, or less."
+        )
     return value
 
 
