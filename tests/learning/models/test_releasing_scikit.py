@@ -13,7 +13,6 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import check_estimator
 
 from discreet.learning import (
     PCA,
@@ -71,6 +70,9 @@ MODELS: list[Any] = [
 # A regressor, a classifier and a transformer, which share a base; a deep run checks all.
 @pytest.mark.parametrize("model", few(MODELS, 3), ids=lambda one: type(one).__name__)
 def test_the_checks_of_scikit_learn(model: Any) -> None:
+    # Half a second of each process that collects tests, and one runs them.
+    from sklearn.utils.estimator_checks import check_estimator
+
     found = check_estimator(model, expected_failed_checks=EXEMPT, on_skip=None, on_fail=None)
     failed = {one["check_name"]: str(one["exception"]) for one in found if one["status"] == "failed"}
     assert failed == {}
