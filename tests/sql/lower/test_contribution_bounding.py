@@ -171,7 +171,7 @@ def choose(
             sql = kept_sql(
                 f"SELECT {unit} AS {UNIT}, who, a, b FROM fair", "TRUE", NAMES, kept, SALT, written,
                 TYPES if path == "portable" else None, SPANS if path in ("packed", "sliced") else None, units,
-                alike, kind,
+                alike, kind, True,
             )  # fmt: skip
             assert ("row_number" in sql) == (path in ("window", "portable") or path in SAMPLED)
             assert (sampled_rows.SEED in sql) == (path in SAMPLED)

@@ -38,18 +38,30 @@ def _least(kept: RowSelection) -> str | None:
         # Counted first: rows that are alike meet in one group, and grouping is several times faster than a window.
         places = ", ".join(str(index + 1) for index in range(1 + len(carried)))
         counted = f"SELECT {', '.join([unit, *carried])}, COUNT(*) AS {TIMES} FROM {source} GROUP BY {places}"
-        each = f"unnest(range({TIMES})) AS {NUMBER}"
+        each = f"unnest({_numbers(kept.quick)}) AS {NUMBER}"
         source = f"(SELECT {', '.join([unit, *values, each])} FROM ({counted}) AS c) AS n"
     elif packed:
         source = f"(SELECT {', '.join([unit, *carried])} FROM {source}) AS n"
     key = _hash(kept.salt, [unit, *values, *([NUMBER] if numbered else [])])
     if packed and spans is not None:
-        least = f"SELECT unnest(min({behind(key, names, spans, 'v')}, {max_rows})) AS s FROM {source} GROUP BY {unit}"
+        rows = behind(key, names, spans, "v")
+        least = f"SELECT {_least_of(rows, max_rows, kept.quick)} AS s FROM {source} GROUP BY {unit}"
         return f"SELECT {unpack(names, spans, 's')} FROM ({least}) AS l"
     fields = ", ".join([f"h := {key}", *(f"{name} := {name}" for name in names)])
-    least = f"SELECT unnest(min(struct_pack({fields}), {max_rows})) AS s FROM {source} GROUP BY {unit}"
+    rows = f"struct_pack({fields})"
+    least = f"SELECT {_least_of(rows, max_rows, kept.quick)} AS s FROM {source} GROUP BY {unit}"
     items = ", ".join(f"s.{name} AS {name}" for name in names) or "1 AS one"
     return f"SELECT {items} FROM ({least}) AS l"
+
+
+def _numbers(quick: bool) -> str:
+    """A list of the numbers of rows that are alike. Most rows are like no other one, and their list is a constant."""
+    return f"CASE WHEN {TIMES} = 1 THEN [0] ELSE range({TIMES}) END" if quick else f"range({TIMES})"
+
+
+def _least_of(row: str, max_rows: int, quick: bool) -> str:
+    """The least rows of a unit, each by itself. The least one alone needs no heap for each unit."""
+    return f"min({row})" if quick and max_rows == 1 else f"unnest(min({row}, {max_rows}))"
 
 
 DUCKDB = Dialect(

@@ -137,7 +137,7 @@ def _compile_part(
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
         rows = _kept_in_groups(part, rows, keep, names, salt, dialect, types)
-        rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind)
+        rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind, quick)
         ranges = []  # rows were dropped by the same conditions
     keys = _groups(part, names)
     rows = _sized(rows, keys, measures)

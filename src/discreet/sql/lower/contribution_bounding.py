@@ -53,6 +53,7 @@ def kept_sql(
     units: Units = EVERY_UNIT,
     alike: bool = True,
     unit_kind: str = "",
+    quick: bool = False,
 ) -> str:
     """The rows that are kept, in SQL.
 
@@ -69,6 +70,7 @@ def kept_sql(
         alike: whether rows of a unit can be alike and some of them dropped, so that they must be numbered. False is a
             matter of speed alone: privacy does not hang on it.
         unit_kind: how units are told apart, as `Identity.kind` says it; empty where nobody says.
+        quick: in the way that the engine runs fastest; the rows are the same.
     """
     unit = quote(UNIT, dialect)
     if units.of > 1:
@@ -77,7 +79,9 @@ def kept_sql(
     source = f"({rows}) AS q WHERE {keep}"
     numbered = alike and bool(names)  # rows that carry nothing are all alike, and any of them may be kept
     if dialect.least is not None and portable is None:
-        least = dialect.least(RowSelection(source, unit, names, max_rows, salt, spans, numbered, unit_kind))
+        least = dialect.least(
+            RowSelection(source, unit, names, max_rows, salt, spans, numbered, unit_kind, quick)
+        )
         if least is not None:
             return least
     ranked = _ranked(source, [unit], names, salt, dialect, portable, numbered)
