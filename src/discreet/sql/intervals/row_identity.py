@@ -39,7 +39,8 @@ _BENDING = (
     exp.Max, exp.Min, exp.ArgMax, exp.ArgMin, exp.Abs, exp.Greatest, exp.Least, exp.Rank, exp.DenseRank, exp.RowNumber,
     exp.Ntile, exp.PercentRank, exp.CumeDist, exp.Median, exp.PercentileCont, exp.PercentileDisc, exp.Quantile,
     exp.Mode, exp.Distinct, exp.Having, exp.Qualify, exp.Case, exp.If, exp.Filter, exp.Except, exp.Intersect, exp.Sign,
-    exp.Where, exp.Limit, exp.Predicate, exp.Anonymous, exp.AnonymousAggFunc, exp.Window,
+    exp.Where, exp.Limit, exp.Predicate, exp.Anonymous, exp.AnonymousAggFunc, exp.Window, exp.Stddev, exp.StddevPop,
+    exp.StddevSamp, exp.Variance, exp.VariancePop, exp.Corr, exp.CovarPop, exp.CovarSamp, exp.Skewness, exp.Kurtosis,
 )  # fmt: skip
 """Nodes that may select or fold. A window does where its order is noisy; one that is not understood counts as one."""
 

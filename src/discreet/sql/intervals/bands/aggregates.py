@@ -61,12 +61,29 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
             text = f"{node.sql('duckdb')}{rows.possible_rows if rows.possibly != 'TRUE' else ''}"
             return Ends(text, text)
         return Ends(*ANYWHERE, True, True)
+    if isinstance(node, exp.Sum | exp.Avg) and _squares(scope, argument):
+        one = replace(one, bent=True)  # the squares of the noise of all rows add up
     ends = replace(_of_noisy(node, one, rows), of=one.of)
     if rows.certain and isinstance(node, exp.Median) and one.only and one.curve == curvature.LINE:
         return replace(ends, role=Role(one.of, middle=True))
     if rows.certain:
         return replace(ends, curve=curvature.of_rows(node, one.curve if one.noisy else curvature.LINE))
     return replace(ends, curve=_of_first_rows(scope, node, argument, one.curve))
+
+
+def _squares(scope: BandScope, argument: exp.Expr) -> bool:
+    """Whether a noisy number is multiplied by itself within an expression."""
+
+    def ends(part: exp.Expr) -> Ends:
+        return scope.plainly(lambda: scope.arithmetic.ends(part))
+
+    for product in argument.find_all(exp.Mul, exp.Pow):
+        one, other = ends(product.this), ends(product.expression)
+        if isinstance(product, exp.Pow) and one.noisy:
+            return True
+        if one.noisy and other.noisy and (one.of & other.of or not (one.of and other.of)):
+            return True
+    return False
 
 
 def _of_first_rows(scope: BandScope, node: exp.Expr, argument: exp.Expr, curve: str) -> str:
@@ -126,7 +143,8 @@ def _of_noisy(node: exp.Expr, ends: Ends, rows: AggregatedRows) -> Ends:
             copies = [with_argument(node, end) + kept for end in (ends.low, ends.high)]
             return Ends(copies[0], copies[1], True, bent)
         return Ends(f"MIN({ends.low}){kept}", f"MAX({ends.high}){kept}", True, True)
-    return Ends(*ANYWHERE, True, bent)
+    # Noise spreads numbers further apart, so that noise drawn again around them lies beyond the truth.
+    return Ends(*ANYWHERE, True, True)
 
 
 def _of_extreme(scope: BandScope, node: exp.ArgMax | exp.ArgMin, ends: Ends, rows: AggregatedRows) -> Ends:

@@ -4,8 +4,8 @@ Let F be convex in the noisy numbers, made of sums, absolute values and maxima o
 noise z alone, with all constants left out: the greatest of F(x + z) - F(x) over all x (its recession function:
 Rockafellar 1970, section 8). So F(x + z) - F(x) <= G(z), and, from x + z back to x, F(x) - F(x + z) <= G(-z). As the
 noise is as likely -z as z, G of noise that is drawn again tells how far F errs, to either side, for all data;
-where all numbers are equal it is exact. The greatest of many counts, their range, the sum of the ten greatest and sums
-of distances are such.
+where all numbers are equal it is exact. The greatest of many counts, their range, the sum of the ten greatest, sums of
+distances and standard deviations are such.
 """
 
 from __future__ import annotations
@@ -78,6 +78,8 @@ def of_rows(function: exp.Expr, one: str) -> str:
         return least(one)
     if isinstance(function, exp.Sum | exp.Avg):
         return one
+    if isinstance(function, exp.Stddev | exp.StddevPop | exp.StddevSamp):
+        return CONVEX if one == LINE else UNKNOWN  # the length of the numbers less their mean
     moved = exp.Lag | exp.Lead | exp.FirstValue | exp.LastValue | exp.NthValue
     return one if isinstance(function, moved) else UNKNOWN
 

@@ -197,7 +197,8 @@ class Arithmetic:
             )
         if isinstance(node, exp.Nullif):
             return self.ends(node.this)
-        return Ends(*ANYWHERE, True)
+        # A function that nobody knows may fold, as aggregates of a name that the parser does not know do.
+        return Ends(*ANYWHERE, True, isinstance(node, exp.Anonymous | exp.AnonymousAggFunc))
 
     def _rising(self, node: exp.Expr) -> Ends:
         """A function that never falls, at both ends of its argument."""
