@@ -173,9 +173,9 @@ def pytest_collection_finish() -> None:
     """Let the garbage collector walk no more over what stays to the end: thousands of tests and all modules.
 
     Walks over the garbage of the tests are few: they took a twentieth of the time, and most of what they looked at was
-    no garbage. What collection itself left stays, too: to look for it took a second of each process, and it is a
-    fiftieth of its memory. The lines of all modules, which the search for examples has read, are forgotten: each
-    example looked first whether one of these files had changed.
+    no garbage. What collection itself left stays, too: to look for it took most of a second of each process. The
+    lines of all modules, which the search for examples has read, are forgotten: each example looked first whether one
+    of these files had changed.
     """
     linecache.clearcache()
     gc.freeze()
