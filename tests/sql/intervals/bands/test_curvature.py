@@ -145,6 +145,7 @@ def test_what_adds_up_squares_of_noise_has_no_interval_of_noise_drawn_again(valu
     visits = pa.table({"h": [h for h in range(30) for _ in range(20)]})
     with shared.protect(visits, table="visits", privacy_unit="row", bounds={"h": (0, 29)}, budget=9) as made:
         assert made.sql(f"SELECT {value} AS v FROM {COUNTS}", epsilon=1).without == ("v",)
+        assert "v" in made.sql(f"SELECT {value} AS v, MAX(n) AS m FROM {COUNTS}", epsilon=2).without
 
 
 @pytest.mark.parametrize("sql", [f"SELECT MIN(n) AS v FROM {D}", f"SELECT MIN(ABS(n)) AS v FROM {D}"])

@@ -61,7 +61,7 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
             text = f"{node.sql('duckdb')}{rows.possible_rows if rows.possibly != 'TRUE' else ''}"
             return Ends(text, text)
         return Ends(*ANYWHERE, True, True)
-    if isinstance(node, exp.Sum | exp.Avg) and _squares(scope, argument):
+    if isinstance(node, exp.Sum | exp.Avg) and squares(scope, argument):
         one = replace(one, bent=True)  # the squares of the noise of all rows add up
     ends = replace(_of_noisy(node, one, rows), of=one.of)
     if rows.certain and isinstance(node, exp.Median) and one.only and one.curve == curvature.LINE:
@@ -71,7 +71,7 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
     return replace(ends, curve=_of_first_rows(scope, node, argument, one.curve))
 
 
-def _squares(scope: BandScope, argument: exp.Expr) -> bool:
+def squares(scope: BandScope, argument: exp.Expr) -> bool:
     """Whether a noisy number is multiplied by itself within an expression."""
 
     def ends(part: exp.Expr) -> Ends:

@@ -82,6 +82,10 @@ class Truth:
     noisy: bool = False
 
 
+_SPREADS = frozenset({"mad", "sem", "entropy", "kurtosis_pop"})
+"""Aggregates without a node of the parser that noise drives to one side."""
+
+
 class Arithmetic:
     """The ends of expressions.
 
@@ -197,8 +201,7 @@ class Arithmetic:
             )
         if isinstance(node, exp.Nullif):
             return self.ends(node.this)
-        # A function that nobody knows may fold, as aggregates of a name that the parser does not know do.
-        return Ends(*ANYWHERE, True, isinstance(node, exp.Anonymous | exp.AnonymousAggFunc))
+        return Ends(*ANYWHERE, True, isinstance(node, exp.Anonymous) and node.name.lower() in _SPREADS)
 
     def _rising(self, node: exp.Expr) -> Ends:
         """A function that never falls, at both ends of its argument."""

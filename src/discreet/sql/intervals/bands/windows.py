@@ -9,7 +9,7 @@ from sqlglot import exp
 from discreet.release.noisy_schema import HIGH, LOW
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.bands import curvature
-from discreet.sql.intervals.bands.aggregates import with_argument
+from discreet.sql.intervals.bands.aggregates import squares, with_argument
 from discreet.sql.intervals.bands.expressions import ANYWHERE, Ends, Role
 from discreet.sql.intervals.bands.relations import ROW, SURE, BandColumn, BandScope, NoBandsError
 from discreet.sql.syntax.nodes import own_nodes
@@ -45,6 +45,7 @@ def window_ends(scope: BandScope, node: exp.Window) -> Ends:
     one = scope.arithmetic.ends(argument)
     low, high = (with_argument(node, end) for end in (one.low, one.high))
     bent = one.bent or isinstance(function, exp.Max | exp.Min)
+    bent |= isinstance(function, exp.Sum | exp.Avg) and squares(scope, argument)
     return Ends(low, high, True, bent, curve=curvature.of_rows(function, one.curve), of=one.of)
 
 
