@@ -1,0 +1,75 @@
+"""Bounds that WHERE sets: `SUM(pay) … WHERE pay < 50` adds numbers up to 50, whatever the policy allows for pay.
+
+Nothing is believed: the value is clamped to these bounds, so the sensitivity is that of the narrower bounds for all
+data. That changes no row which meets the condition, as it is met by the very value that is clamped. Only conditions
+are read that compare one column with literals, and only where a number that is added up or ranked reads that column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+from discreet.engines.schema import Type
+from discreet.sql import functions as fn
+from discreet.sql.algebra.narrowing import conjuncts, narrowed
+from discreet.sql.algebra.relation import UNIT, Join, Matching, PublicJoin, Relation, Rows, Select, Windowed
+from discreet.sql.expressions.expression import Column, Expression, leaves
+
+
+def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[[exp.Column], Expression]:
+    """The meaning of a query's columns, each number clamped to the bounds that its rows meet.
+
+    Args:
+        rows: of a query.
+        column: the meaning of its columns.
+    """
+
+    def read(node: exp.Column) -> Expression:
+        found = column(node)
+        if not isinstance(found, Column) or found.type not in (Type.INTEGER, Type.FLOAT):
+            return found
+        span = _met(rows.relation, found).span
+        if span.lo is None or span.hi is None or span.lo >= span.hi:
+            return found
+        if found.span.bounded and span.width >= found.span.width:
+            return found
+        return fn.clamp(found, span.lo, span.hi)
+
+    return read
+
+
+def _met(relation: Relation, column: Column) -> Column:
+    """A column of a relation with the bounds that all its rows meet."""
+    if isinstance(relation, Select):
+        source = _source(relation, column)
+        if source is None:
+            return column
+        met = _met(relation.source, source)
+        conditions = [] if relation.where is None else conjuncts([relation.where])
+        about = [one for one in conditions if {leaf.name for leaf in leaves(one)} == {source.name}]
+        if about:
+            met = narrowed(about, {source.name: met})[0][source.name]
+        return _within(column, met)
+    if isinstance(relation, Windowed) and all(own != column.name for own, _ in relation.windows):
+        return _within(column, _met(relation.source, column))
+    if isinstance(relation, Join):
+        left = _met(relation.left, column)
+        # The unit of a row without a partner meets no condition of the right side.
+        return _within(column, left if column.name == UNIT else _met(relation.right, left))
+    if isinstance(relation, PublicJoin | Matching):
+        return _within(column, _met(relation.left, column))
+    return column
+
+
+def _source(relation: Select, column: Column) -> Column | None:
+    """The column of the source that a column shows; None where it is computed."""
+    if relation.items is None:
+        return column
+    item = next((item for own, item in relation.items if own == column.name), None)
+    return item if isinstance(item, Column) else None
+
+
+def _within(column: Column, met: Column) -> Column:
+    return Column(column.name, column.type, met.span)
