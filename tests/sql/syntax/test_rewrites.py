@@ -51,10 +51,13 @@ def test_lpad_is_answered_on_rows_and_above_them(session: Session) -> None:
 
 
 def test_the_hour_of_a_clock_is_that_of_the_clock() -> None:
-    connection = shared.plain()
+    connection, clock = shared.plain(), clock_hour("x")
+    assert clock.startswith("clamp(")
+    assert clock.endswith(", 0, 23)")
+    plain = f"greatest(least{clock.removeprefix('clamp').removesuffix(', 0, 23)')}, 23), 0)"
     for hour in range(24):
         shown = f"{hour % 12 or 12}:{7 * hour % 60:02d}{'AM' if hour < 12 else 'pm'}"
-        ((read,),) = connection.execute(f"SELECT {clock_hour('x')} FROM (SELECT '{shown}' AS x)").fetchall()
+        ((read,),) = connection.execute(f"SELECT {plain} FROM (SELECT '{shown}' AS x)").fetchall()
         assert read == hour
 
 

@@ -16,7 +16,7 @@ from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.algebra.relation import Relation, Rows
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.aggregates import conditioned_bounds
-from discreet.sql.analyze.aggregates.aggregate import Arguments, RequestedAggregate, read_aggregate
+from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate, read_aggregate
 from discreet.sql.analyze.aggregates.expanded import Expansion
 from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
@@ -99,11 +99,7 @@ class ReleaseReader:
         self.binder = from_clause.binder()
         self.within = from_clause.binder(clamped(from_clause.rows, from_clause.column))
         conditioned = conditioned_bounds.clamped(from_clause.rows, from_clause.column)
-        self.arguments = Arguments(
-            self.binder,
-            from_clause.binder(conditioned),
-            from_clause.binder(clamped(from_clause.rows, conditioned)),
-        )
+        self.bounded = from_clause.binder(clamped(from_clause.rows, conditioned))
         keys = self._keys(scope.groups)
         count = cells(tuple(key for key in keys if key.public))
         if count > MAX_CELLS:
@@ -274,7 +270,7 @@ class ReleaseReader:
             several = self.expansion.of(node)
             if several is not None:
                 return self.lift(several)
-            request = read_aggregate(node, self.arguments, self.from_clause.held)
+            request = read_aggregate(node, self.binder, self.from_clause.held, self.bounded)
             found = self.unmatched.answered(
                 request, self.unplanned.column(request), self._counted(), lambda *why: self.refuse(node, *why)
             )

@@ -51,8 +51,8 @@ NARROW = {
     "uint16": (0, 2**16 - 1, "USMALLINT"), "uint32": (0, 2**32 - 1, "UINTEGER"), "uint64": (0, INT64, "UBIGINT"),
 }  # fmt: skip
 """Least and greatest value of the narrower integers."""
-WIDE = {f"to_{name}": ends[:2] for name, ends in NARROW.items() if ends[1] >= 2**31 - 1}
-WIDE["to_integer"] = (-INT64 - 1, INT64)
+WIDE = {f"to_{name}": (Fraction(lo), Fraction(hi)) for name, (lo, hi, _) in NARROW.items() if hi >= 2**31 - 1}
+WIDE["to_integer"] = (Fraction(-INT64 - 1), Fraction(INT64))
 """Casts whose type is no bound of a sum: the noise for it would drown the numbers that it was meant for."""
 
 
@@ -60,8 +60,7 @@ def bounded_by_type(expression: Expression) -> bool:
     """Whether nothing bounds an expression but the wide type that a part of it is cast to."""
     if not isinstance(expression, Call):
         return False
-    ends = WIDE.get(expression.name)
-    whole = ends is not None and (expression.span.lo, expression.span.hi) == ends
+    whole = WIDE.get(expression.name) == (expression.span.lo, expression.span.hi)
     return whole or any(map(bounded_by_type, expression.args))
 
 

@@ -56,33 +56,19 @@ class RequestedAggregate:
         return listed and self.argument is not None and self.argument.type is Type.INTEGER
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
-    """How the arguments of aggregates are read.
-
-    Attributes:
-        plain: conditions, and values that are counted.
-        numbers: numbers that are added up or ranked, each column clamped to the bounds that WHERE sets.
-        within: a number that has no bounds, again, each column clamped to the bounds that follow, too.
-    """
-
-    plain: Binder
-    numbers: Binder
-    within: Binder
-
-
-def read_aggregate(node: exp.Expr, arguments: Arguments, units: Set[str]) -> RequestedAggregate:
+def read_aggregate(node: exp.Expr, binder: Binder, units: Set[str], within: Binder) -> RequestedAggregate:
     """Read one aggregate function.
 
     Args:
         node: the aggregate, perhaps with FILTER.
-        arguments: reads its arguments.
+        binder: reads its arguments.
         units: the columns that hold the privacy unit.
+        within: reads an argument that has no bounds again, with the columns clamped to those that follow or WHERE sets.
 
     Raises:
         QueryRefused: it is not supported, or its argument has no bounds.
     """
-    sql, binder = rewrites.sql(node), arguments.plain
+    sql = rewrites.sql(node)
     condition: Expression | None = None
     if isinstance(node, exp.Filter):
         condition = binder.condition(node.expression.this)
@@ -90,7 +76,7 @@ def read_aggregate(node: exp.Expr, arguments: Arguments, units: Set[str]) -> Req
     if isinstance(node.this, exp.Distinct):
         if isinstance(node, exp.Sum) and len(node.this.expressions) == 1:
             (inner,) = node.this.expressions
-            argument = _number(inner, node, arguments)
+            argument = _number(inner, node, binder, within)
             return RequestedAggregate("distinct_sum", filtered(argument, condition), sql)
         return _distinct(node, binder, units, condition, sql)
     if (sizes := counted_groups(node)) is not None:
@@ -100,16 +86,17 @@ def read_aggregate(node: exp.Expr, arguments: Arguments, units: Set[str]) -> Req
     _counted_arguments(node, binder)
     asked = quantile_asked(node, binder)
     if asked is not None:
-        return _place(asked, node, arguments, condition, sql)
+        return _place(asked, node, binder, within, condition, sql)
     line = table.BY_NODE.get(type(node))
     if line is not None and line.family == "pairs":
-        y, x = (_number(node.args[key], node, arguments) for key in ("this", "expression"))
+        y, x = (_number(node.args[key], node, binder, within) for key in ("this", "expression"))
         return RequestedAggregate(line.quantity, filtered(x, condition), sql, filtered(y, condition))
     if isinstance(node, exp.AnonymousAggFunc) and len(node.expressions) == 1:
         line = table.BY_QUANTITY.get(rewrites.called(node))  # the parser has no class for it
         if line is not None:
-            number = _number(node.expressions[0], node, arguments)
-            return RequestedAggregate(line.quantity, filtered(number, condition), sql)
+            return RequestedAggregate(
+                line.quantity, filtered(_number(node.expressions[0], node, binder, within), condition), sql
+            )
     if isinstance(node.this, exp.Order) or (node.expressions and not isinstance(node, exp.Anonymous)):
         raise binder.refuse(node, *(rewrites.of_aggregate(node) or _ONE_ARGUMENT))
     if isinstance(node, exp.CountIf):
@@ -126,32 +113,33 @@ def read_aggregate(node: exp.Expr, arguments: Arguments, units: Set[str]) -> Req
     if line is None:
         raise binder.refuse(node, *(rewrites.of_aggregate(node) or table.not_supported()))
     if line.quantity == "avg":
-        return _place((line.quantity, node.this), node, arguments, condition, sql)
-    return RequestedAggregate(line.quantity, filtered(_number(node.this, node, arguments), condition), sql)
+        return _place((line.quantity, node.this), node, binder, within, condition, sql)
+    return RequestedAggregate(
+        line.quantity, filtered(_number(node.this, node, binder, within), condition), sql
+    )
 
 
 def _place(
     asked: tuple[str, exp.Expr],
     node: exp.Expr,
-    arguments: Arguments,
+    binder: Binder,
+    within: Binder,
     condition: Expression | None,
     sql: str,
 ) -> RequestedAggregate:
     """A quantity between the least and the greatest value, which dates have as numbers do."""
     quantity, of = asked
-    argument = arguments.plain.bind(of)
+    argument = binder.bind(of)
     shown = moment_type(node, argument)
     if shown is None:
         ranked = quantity != "avg"
-        number = _number(of, node, arguments, ranked)
+        number = _number(of, node, binder, within, ranked)
         return RequestedAggregate(quantity, filtered(number, condition), sql)
     place = place_of(argument)
     if not place.span.bounded:
-        place = place_of(arguments.within.bind(of))
+        place = place_of(within.bind(of))
     if not place.span.bounded:
-        raise _unbounded(
-            node, of, arguments.plain, argument.span, "DATE '2000-01-01', DATE '2030-12-31'", "dates"
-        )
+        raise _unbounded(node, of, binder, argument.span, "DATE '2000-01-01', DATE '2030-12-31'", "dates")
     return RequestedAggregate(quantity, filtered(place, condition), sql, moment=(argument.type, shown))
 
 
@@ -171,14 +159,15 @@ def _counted_arguments(node: exp.Expr, binder: Binder) -> None:
         raise binder.refuse(node, f"{name} takes {number} here.", f"Write {line.usages[0]}.")
 
 
-def _number(node: exp.Expr, function: exp.Expr, arguments: Arguments, ranked: bool = False) -> Expression:
+def _number(
+    node: exp.Expr, function: exp.Expr, binder: Binder, within: Binder, ranked: bool = False
+) -> Expression:
     """Read an argument that must be a bounded number.
 
     The ends of a wide type are bounds of a quantile, whose error grows with the number of their digits, and none of
     a sum, whose noise grows with the number itself.
     """
     name = rewrites.called(function.this if isinstance(function, exp.WithinGroup) else function).upper()
-    binder = arguments.numbers
     argument = binder.bind(node)
     if argument.type is Type.BOOLEAN:
         as_number = fn.call("to_integer", argument)
@@ -191,7 +180,7 @@ def _number(node: exp.Expr, function: exp.Expr, arguments: Arguments, ranked: bo
         return not argument.span.bounded or (not ranked and _only_by_type(argument))
 
     if unbounded():
-        argument = arguments.within.bind(node)
+        argument = within.bind(node)
     if unbounded() or not argument.span.within(-(10**300), 10**300):
         raise _unbounded(function, node, binder, argument.span, "0, 100", "bounds")
     return argument

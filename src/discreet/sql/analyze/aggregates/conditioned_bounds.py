@@ -1,8 +1,9 @@
-"""Bounds that WHERE sets: `SUM(pay) … WHERE pay < 50` adds numbers up to 50, whatever the policy allows for pay.
+"""Bounds that WHERE sets to a column without any: `WHERE pay BETWEEN 0 AND 50` lets `SUM(pay)` be answered.
 
-Nothing is believed: the value is clamped to these bounds, so the sensitivity is that of the narrower bounds for all
-data. That changes no row which meets the condition, as it is met by the very value that is clamped. Only conditions
-are read that compare one column with literals, and only where a number that is added up or ranked reads that column.
+Nothing is believed: the value is clamped to these bounds, so the sensitivity is theirs for all data. That changes no
+row that counts: its value met the condition, so it lies within. Only comparisons of one column with literals are read.
+A column that has bounds keeps them, narrower or not: its question is planned for all literals at once, and measured
+together with others of the same numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from discreet.sql.expressions.expression import Column, Expression, leaves
 
 
 def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[[exp.Column], Expression]:
-    """The meaning of a query's columns, each number clamped to the bounds that its rows meet.
+    """The meaning of a query's columns, each number without bounds clamped to those that all its rows meet.
 
     Args:
         rows: of a query.
@@ -28,12 +29,14 @@ def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[
 
     def read(node: exp.Column) -> Expression:
         found = column(node)
-        if not isinstance(found, Column) or found.type not in (Type.INTEGER, Type.FLOAT):
+        if (
+            not isinstance(found, Column)
+            or found.type not in (Type.INTEGER, Type.FLOAT)
+            or found.span.bounded
+        ):
             return found
         span = _met(rows.relation, found).span
         if span.lo is None or span.hi is None or span.lo >= span.hi:
-            return found
-        if found.span.bounded and span.width >= found.span.width:
             return found
         return fn.clamp(found, span.lo, span.hi)
 
