@@ -12,10 +12,10 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.algebra.narrowing import conjuncts, narrowed
 from discreet.sql.algebra.relation import UNIT, Join, Matching, PublicJoin, Relation, Rows, Select, Windowed
+from discreet.sql.analyze.aggregates.implied_bounds import is_unbounded
 from discreet.sql.expressions.expression import Column, Expression, leaves
 
 
@@ -29,11 +29,7 @@ def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[
 
     def read(node: exp.Column) -> Expression:
         found = column(node)
-        if (
-            not isinstance(found, Column)
-            or found.type not in (Type.INTEGER, Type.FLOAT)
-            or found.span.bounded
-        ):
+        if not is_unbounded(found):
             return found
         span = _met(rows.relation, found).span
         if span.lo is None or span.hi is None or span.lo >= span.hi:

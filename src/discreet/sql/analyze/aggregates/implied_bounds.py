@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from typing import TypeGuard
 
 from sqlglot import exp
 
@@ -55,16 +56,16 @@ def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[
 
     def read(node: exp.Column) -> Expression:
         found = column(node)
-        if (
-            not isinstance(found, Column)
-            or found.type not in (Type.INTEGER, Type.FLOAT)
-            or found.span.bounded
-        ):
-            return found
-        bounds = following(rows.relation, found.name)
+        bounds = following(rows.relation, found.name) if is_unbounded(found) else None
         return found if bounds is None or bounds[0] == bounds[1] else fn.clamp(found, *bounds)
 
     return read
+
+
+def is_unbounded(found: Expression) -> TypeGuard[Column]:
+    """Whether it is a column of numbers that has no bounds, or one only."""
+    numbers = (Type.INTEGER, Type.FLOAT)
+    return isinstance(found, Column) and found.type in numbers and not found.span.bounded
 
 
 def following(relation: Relation, name: str) -> Bounds | None:
