@@ -225,7 +225,11 @@ class QuantileTree(LeafCounts):
             ]
             return float(np.clip(np.quantile(needed, confidence, method="higher"), 0.2, 1.0))
 
-        return max(factor(steps), factor(_smoothed(one, q, width) for one in steps))
+        sharp = list(steps)
+        smooth = [_smoothed(one, q, width) for one in sharp]
+        if all(one is other for one, other in zip(sharp, smooth, strict=True)):
+            return factor(sharp)  # so little noise crosses no leaf
+        return max(factor(sharp), factor(smooth))
 
     def _needed(
         self, q: float, below: Floats, noise: Floats, scale: float, width: Floats, reach: Floats
