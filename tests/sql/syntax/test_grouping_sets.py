@@ -53,6 +53,7 @@ def expanded(sql: str) -> str:
         "SELECT a + 1 AS k, GROUPING(k) AS g, COUNT(*) AS n FROM t GROUP BY CUBE (k, b) HAVING GROUPING(B) = 1",
         "SELECT a, GROUPING(t.a, b) AS g, COUNT(*) AS n FROM t GROUP BY ROLLUP (a, t.b) HAVING GROUPING(A) = 0",
         "SELECT t.a, SUM(v) AS s, RANK() OVER (ORDER BY GROUPING(a)) AS r FROM t GROUP BY ROLLUP (t.a)",
+        'SELECT a AS "É", b AS "é", GROUPING("É") AS g, GROUPING("é") AS h, SUM(v) FROM t GROUP BY ROLLUP ("É", "é")',
     ],
 )
 def test_the_rows_are_those_of_duckdb(table: duckdb.DuckDBPyConnection, sql: str) -> None:

@@ -143,15 +143,19 @@ def _place(group: exp.Expr) -> int:
     return min((inner.meta["start"] for inner in group.walk() if "start" in inner.meta), default=0)
 
 
+def _aliases(node: exp.Select) -> dict[str, exp.Expr]:
+    """The expressions of the items of a SELECT list that have names of their own, by these."""
+    return {folded(item.alias): item.this for item in node.expressions if isinstance(item, exp.Alias)}
+
+
 def _resolve(node: exp.Select, several: list[exp.Expr]) -> None:
     """Put the expression of an alias in its place; a name that the expression itself reads is a column."""
-    aliases = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
+    aliases = _aliases(node)
     for select in several:
         for column in list(select.find_all(exp.Column)):
-            meant = None if column.table else aliases.get(column.name.lower())
-            if meant is None or any(
-                c.name.lower() == column.name.lower() for c in meant.find_all(exp.Column)
-            ):
+            name = folded(column.name)
+            meant = None if column.table else aliases.get(name)
+            if meant is None or any(folded(c.name) == name for c in meant.find_all(exp.Column)):
                 continue
             if isinstance(column.parent, exp.Rollup | exp.Cube | exp.GroupingSets | exp.Tuple | exp.Paren):
                 column.replace(meant.copy())
@@ -163,7 +167,7 @@ def _see_groupings(node: exp.Select, every: list[exp.Expr], text: str) -> None:
     Raises:
         QueryRefused: it names something else, of which no set could tell whether it is grouped by.
     """
-    aliases = {item.alias.lower(): item.this for item in node.expressions if isinstance(item, exp.Alias)}
+    aliases = _aliases(node)
     clauses = [*node.expressions, *(node.args.get(part) for part in ("having", "order", "qualify"))]
     for clause in clauses:
         for one in (
@@ -177,7 +181,7 @@ def _key(
     child: exp.Expr, around: exp.Expr, every: list[exp.Expr], aliases: dict[str, exp.Expr], text: str
 ) -> exp.Expr:
     """The key that a part of GROUPING names: itself, as a column that is spelled otherwise, or by its alias."""
-    named = aliases.get(child.name.lower()) if isinstance(child, exp.Column) and not child.table else None
+    named = aliases.get(folded(child.name)) if isinstance(child, exp.Column) and not child.table else None
     found = next(
         (key for key in every if key == child),
         next((key for key in every if _one_column(key, child)), named if named in every else None),
