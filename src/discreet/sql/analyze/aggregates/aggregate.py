@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from fractions import Fraction
 
 from sqlglot import exp
 
@@ -177,17 +176,14 @@ def _number(
         raise binder.refuse(function, *takes_a_number(name, node, argument.type))
 
     def unbounded() -> bool:
-        return not argument.span.bounded or (not ranked and _only_by_type(argument))
+        span = argument.span
+        return not span.bounded or (not ranked and span.width >= 2**32 - 1 and bounded_by_type(argument))
 
     if unbounded():
         argument = within.bind(node)
     if unbounded() or not argument.span.within(-(10**300), 10**300):
         raise _unbounded(function, node, binder, argument.span, "0, 100", "bounds")
     return argument
-
-
-def _only_by_type(argument: Expression) -> bool:
-    return bounded_by_type(argument) and argument.span.width >= Fraction(2**32 - 1)
 
 
 def _unbounded(
