@@ -129,7 +129,9 @@ class Differing:
             {column for one in self.all_asked for column in leaves(one)}, key=lambda column: column.name
         )
         found = public_groups(self.rows, columns)
-        return {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
+        return {
+            columns[one.indices[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.indices) == 1
+        }
 
     def read(self, index: int) -> frozenset[Expression]:
         """The expressions that a release reads: columns, and values that it computes from others."""
