@@ -43,7 +43,7 @@ class MarkedLiteral(UnreadLiteral):
 
     def spelled(self, dialect: Dialect) -> str:
         """Its mark."""
-        number = next((at for at, one in enumerate(self.marks) if _same(one, self)), len(self.marks))
+        number = next((index for index, mark in enumerate(self.marks) if _same(mark, self)), len(self.marks))
         if number == len(self.marks):
             self.marks.append(self)
         return f"{EDGE}{number}{EDGE}"
@@ -57,5 +57,5 @@ class MarkedLiteral(UnreadLiteral):
         return hash((self.place, self.type))
 
 
-def _same(one: UnreadLiteral, other: UnreadLiteral) -> bool:
-    return (one.place, one.type, one.steps) == (other.place, other.type, other.steps)
+def _same(literal: UnreadLiteral, other: UnreadLiteral) -> bool:
+    return (literal.place, literal.type, literal.steps) == (other.place, other.type, other.steps)

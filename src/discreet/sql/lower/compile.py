@@ -234,7 +234,9 @@ def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str
 def _sized(rows: str, keys: Sequence[str], measures: Sequence[AnyMeasure]) -> str:
     """The rows, with the number of their like where a measure counts values by it."""
     sized = [
-        f"t{at}" for at, own in enumerate(measures) if isinstance(own, Measure) and own.sizes is not None
+        f"t{index}"
+        for index, own in enumerate(measures)
+        if isinstance(own, Measure) and own.sizes is not None
     ]
     return with_sizes(rows, keys, sized) if sized else rows
 

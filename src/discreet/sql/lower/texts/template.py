@@ -50,7 +50,7 @@ class Template(Generic[Tables]):
     def filled(self, filling: Filling, dialect: Dialect) -> str | None:
         """The query with some literals; None where one of them equals another one of the query."""
         literals = [filling.literal(blank) for blank in self.blanks]
-        texts = [one.spelled(dialect) for one in literals]
+        texts = [literal.spelled(dialect) for literal in literals]
         if len(set(texts)) < len(texts) or any(map(_spelled_twice, literals)):
             return None
         if any(text in self.between for text in texts):

@@ -76,10 +76,10 @@ class Filling:
         """
         if self.mark is not None:
             return self.mark(unread)
-        at = unread.place
-        if at not in self.read:
-            self.read[at] = literal_of(self.literals[at])
-        return unread.of(self.read[at])
+        place = unread.place
+        if place not in self.read:
+            self.read[place] = literal_of(self.literals[place])
+        return unread.of(self.read[place])
 
     def forget(self, make: Filled) -> None:
         """Keep a thing no longer that keeps this filling: each would keep the other, as garbage."""
@@ -136,14 +136,14 @@ class _Mould:
         raise ValueNeededError
 
     def _several(self, kind: Callable[[list[Any]], Any], things: list[object]) -> Filled | None:
-        changing = [(at, make) for at, make in enumerate(map(self.of, things)) if make is not None]
+        changing = [(index, make) for index, make in enumerate(map(self.of, things)) if make is not None]
         if not changing:
             return None
 
         def filled(filling: Filling) -> Any:
             out = things.copy()
-            for at, make in changing:
-                out[at] = make(filling)
+            for index, make in changing:
+                out[index] = make(filling)
             return kind(out)
 
         return filled
@@ -308,8 +308,8 @@ def _same(a: list[PublicKeys], b: list[PublicKeys]) -> bool:
     """Whether groups are the same, and spelled alike: 0.0 equals -0.0."""
     return a == b and all(
         _spelled(x) == _spelled(y)
-        for one, other in zip(a, b, strict=True)
-        for group, beside in zip(one.groups, other.groups, strict=True)
+        for keys, other in zip(a, b, strict=True)
+        for group, beside in zip(keys.groups, other.groups, strict=True)
         for x, y in zip(group, beside, strict=True)
     )
 
