@@ -56,7 +56,7 @@ def policy_draft(
 
     Example:
         >>> draft = policy_draft("csv:v.csv", {"v": [("patient_id", ""), ("age", ""), ("county", "")]}, None)
-        >>> draft.units, [(one.rule, one.values) for one in draft.columns]
+        >>> draft.units, [(column.rule, column.values) for column in draft.columns]
         (('patient_id',), [('', ''), ('bounds', '0, 120'), ('', '')])
     """
     from discreet.server.pages.draft import Column, PolicyDraft
