@@ -20,7 +20,7 @@ from discreet.sql.plan.drafts.draft import Planned, Released, planned_once
 from discreet.sql.plan.limits import NO_LIMITS, Limits, measured_rows, with_row_limits
 from discreet.sql.plan.measure_choice import BY_LEAF
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
-from discreet.sql.plan.reading import Reading, Readings, ReadingWay
+from discreet.sql.plan.reading import Reading, Readings, ReadingWay, within_conditions
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
@@ -67,7 +67,7 @@ def plan(
     canonical, reading = readings.reading(text, catalog, ReadingWay(delta > 0, intervals))
 
     def planned(plain: Reading) -> Planned:
-        reading = with_row_limits(plain, limits)
+        reading = with_row_limits(within_conditions(plain, intervals), limits)
         weights = [list(of_sets) for of_sets in reading.weights]
         sets = [[selection.sets[index] for index in selection.answered_by] for selection in reading.chosen]
         _emphasise(weights, emphasis, reading.releases, sets, reading.post)
