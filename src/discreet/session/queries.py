@@ -34,7 +34,7 @@ from discreet.sql.inspect.information import described_tables
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
-from discreet.sql.plan.drafts.draft import unfilled
+from discreet.sql.plan.generic.generic_plan import generic_release
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.reading import Readings
@@ -177,7 +177,7 @@ class Queries:
         if missing:
             raise QueryRefused(*refused_there(missing))
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [scale for r in map(unfilled, plan.measured) for scale in r.scales]
+        scales = [scale for r in map(generic_release, plan.measured) for scale in r.scales]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()

@@ -32,7 +32,7 @@ from discreet.sql.lower.group_numbers import (
     with_numbers,
 )
 from discreet.sql.lower.relation_sql import read_by
-from discreet.sql.lower.texts.template import filled_in
+from discreet.sql.lower.texts.query_template import from_template
 from discreet.sql.measures.group_sizes import with_sizes
 from discreet.sql.measures.measure import Measure
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -98,8 +98,8 @@ def compile_part(
             made = _compile_part(release, number, named(dialect), salt, portable, units, near, quick)
             return made.sql, made.tables
 
-        filled = None if release.cells > MOST_KEPT else filled_in(release, key, named(dialect), write)
-        sql, tables = filled or write(release)
+        templated = None if release.cells > MOST_KEPT else from_template(release, key, named(dialect), write)
+        sql, tables = templated or write(release)
         compiled = Compiled(sql, dict(tables))
         if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
             return compiled

@@ -16,7 +16,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
-from discreet.sql.plan.drafts.draft import Planned, Released, planned_once
+from discreet.sql.plan.generic.generic_plan import Planned, Released, planned_once
 from discreet.sql.plan.limits import NO_LIMITS, Limits, measured_rows, with_row_limits
 from discreet.sql.plan.measure_choice import BY_LEAF
 from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
