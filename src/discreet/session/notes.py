@@ -8,7 +8,7 @@ from typing import Any
 from discreet.engines.schema import Type
 from discreet.policy import Policy
 from discreet.sql.algebra.lineage import origins
-from discreet.sql.algebra.relation import Relation, Rows, Select, scans
+from discreet.sql.algebra.relation import PrivateRows, Relation, Select, scans
 from discreet.sql.analyze.aggregates.implied_bounds import following
 from discreet.sql.analyze.aggregates.reached import Reached
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
@@ -237,7 +237,7 @@ def _of_ranks(plan: QueryPlan) -> list[str]:
     return notes
 
 
-def _has_types(rows: Rows, texts: Set[str]) -> bool:
+def _has_types(rows: PrivateRows, texts: Set[str]) -> bool:
     """Whether the rows come from a table of texts that have been read in declared types."""
     return any(
         column.type is not Type.TEXT

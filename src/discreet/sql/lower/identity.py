@@ -23,12 +23,12 @@ from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
 from discreet.sql.lower.key_lists import digest_of
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.plan.generic.generic_plan import generic_release
-from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease, QueryPlan
 from discreet.sql.syntax.parameters.parameter_node import ValueNeededError
 
 SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
-NAMES = {"QuantileTree": "Tree", "JointMoments": "Joint"}
+NAMES = {"QuantileTree": "Tree", "JointMoments": "Joint", "Moments": "Measure", "ValueGrid": "Grid"}
 """The names of classes in the identities that ledgers keep, where they differ from those here."""
 
 
@@ -66,7 +66,7 @@ def identity(plan: QueryPlan, dialect: str) -> str:
     return state.hexdigest()
 
 
-def _rhos(workload: Workload, dialect: Dialect) -> bytes:
+def _rhos(workload: JointWorkload, dialect: Dialect) -> bytes:
     """The Gaussian noise of weighted sums; nothing where it is Laplace noise."""
     ((_, measured),) = workload.marginals
     squares = tuple(measured.square(measure) for measure in measured.measures)

@@ -14,12 +14,23 @@ from sqlglot import exp
 
 from discreet.sql import functions as fn
 from discreet.sql.algebra.narrowing import conjuncts, narrowed
-from discreet.sql.algebra.relation import UNIT, Join, Matching, PublicJoin, Relation, Rows, Select, Windowed
+from discreet.sql.algebra.relation import (
+    UNIT,
+    Join,
+    Matching,
+    PrivateRows,
+    PublicJoin,
+    Relation,
+    Select,
+    Windowed,
+)
 from discreet.sql.analyze.aggregates.implied_bounds import is_unbounded
 from discreet.sql.expressions.expression import Column, Expression, leaves
 
 
-def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[[exp.Column], Expression]:
+def clamped(
+    rows: PrivateRows, column: Callable[[exp.Column], Expression]
+) -> Callable[[exp.Column], Expression]:
     """The meaning of a query's columns, each number without bounds clamped to those that all its rows meet.
 
     Args:

@@ -15,11 +15,11 @@ from discreet.records import dataclass
 from discreet.sql.expressions.numbered_parameter import NumberedParameter
 from discreet.sql.expressions.parameter import Parameter
 from discreet.sql.plan.generic.generic_reading import Arguments, Builder, ReadingOrigin, builders_of
-from discreet.sql.plan.plan import PlannedRelease, Workload
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease
 from discreet.sql.plan.reading import Reading
 from discreet.sql.syntax.parameters.parameter_node import ValueNeededError
 
-Released: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[Workload, ...], Fraction]
+Released: TypeAlias = tuple[tuple[PlannedRelease, ...], tuple[JointWorkload, ...], Fraction]
 """The releases of a plan, those measured together, and the delta of Gaussian noise."""
 Planned: TypeAlias = tuple[Released, str]
 """A plan, and the words for measures that its releases share."""
