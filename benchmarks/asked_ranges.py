@@ -79,7 +79,7 @@ def _of_units() -> Iterator[Line]:
     import pyarrow as pa
 
     import discreet as dp
-    from discreet.session.question import Question
+    from discreet.session.question import SessionQuestion
     from discreet.sql.inspect.wording import questions_of
     from discreet.sql.plan.limits import Limits
 
@@ -99,7 +99,7 @@ def _of_units() -> Iterator[Line]:
             texts = [f"SELECT {by[0]}COUNT(*) AS n FROM data WHERE {where}{by[1]}" for where in wheres]
             limits = Limits(max_rows_per_group=1) if ward else Limits()
             start = time.process_time()
-            asked = Question("", Fraction(1), limits=limits, delta=delta)
+            asked = SessionQuestion("", Fraction(1), limits=limits, delta=delta)
             plan = session._queries.plan_together(texts, asked)[0]
             seconds = time.process_time() - start
             found = [one for workload in plan.workloads for one in questions_of(plan, workload)]

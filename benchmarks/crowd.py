@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from discreet.server.service import Settings
+from discreet.server.service import ServiceSettings
 from discreet.server.start import open_service
 
 POLICY = """\
@@ -281,7 +281,7 @@ def gathered(
         places: the processors of each server; none for all.
     """
     policy = make_hospital(folder, budget)
-    service = open_service([policy], Settings(), ledger)
+    service = open_service([policy], ServiceSettings(), ledger)
     crowd = []
     for at in range(analysts):
         name = f"analyst.{at}"

@@ -18,7 +18,7 @@ import pyarrow as pa
 import discreet as dp
 from benchmarks.line import Line
 from discreet.accounting import GDP, Loss
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.sql.plan.limits import Limits
 
 GROUPS = (1, 10, 50, 200)
@@ -39,7 +39,7 @@ def lines() -> Iterator[Line]:
             f"SELECT w, COUNT(DISTINCT id) AS n FROM v WHERE x < {at} GROUP BY w"
             for at in range(1, questions + 1)
         ]
-        asked = Question("", EPSILON, DELTA, limits=Limits(max_groups=groups))
+        asked = SessionQuestion("", EPSILON, DELTA, limits=Limits(max_groups=groups))
         plan, _ = session._queries.plan_together(texts, asked)
         release = plan.releases[0]
         parameter = release.gaussian(0)

@@ -20,7 +20,7 @@ import discreet as dp
 from benchmarks.line import Line, alternate, median
 from discreet.sql.inspect.preview import _invented
 from discreet.sql.intervals.closed_form import redraw
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 
 QUESTION = "SELECT g, COUNT(*) AS n, AVG(x) AS x FROM visits GROUP BY g"
 SIZES = (1_000_000, 10_000_000)
@@ -161,7 +161,7 @@ def accuracy() -> Line:
     entries = _invented(release, rows).astype(np.float64)
     body = redraw(release, 0, entries, draws)
     measure = release.measures[0]
-    assert isinstance(measure, Measure)
+    assert isinstance(measure, Moments)
     ours = measure.estimate("avg", body)[:, 0]
     rng = np.random.default_rng()
     # epsilon/2 for the sum of x - 50, which one row moves by 50, and epsilon/2 for the count

@@ -24,7 +24,7 @@ import discreet as dp
 from benchmarks.clients import Order, Seen, ask
 from benchmarks.crowd import AT, EPSILON, NAME, QUERY, Crowd, gathered
 from benchmarks.line import Line
-from discreet.server.service import Settings
+from discreet.server.service import ServiceSettings
 from discreet.server.start import open_service
 
 SECONDS = float(os.environ.get("DISCREET_SERVICE_SECONDS", "20"))
@@ -72,7 +72,7 @@ def _loaded(kind: str, servers: int, ledger: str) -> Iterator[Line]:
             _asked(crowd, mix, max(3, SECONDS / 4), at)
             for at, mix in enumerate((ALONE, LOOKS, MOSTLY_AGAIN), 1)
         ]
-        service = open_service([crowd.policy], Settings(), ledger)
+        service = open_service([crowd.policy], ServiceSettings(), ledger)
         entries = service.datasets[NAME].session.ledger.entries()
         service.close()
         alone = _alone(crowd.policy)

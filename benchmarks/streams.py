@@ -37,7 +37,7 @@ from discreet.streams import Stream, StreamQuestion, StreamSpec, declared, named
 from discreet.streams.feeds import Feed, TextFeed
 from discreet.streams.feeds.arrow import ArrowFeed
 from discreet.streams.feeds.parquet import ParquetFeed
-from discreet.streams.state import State
+from discreet.streams.state import StreamFolder
 
 EVENTS: Final = 2_000_000
 SLOW: Final = 100_000
@@ -124,7 +124,7 @@ def _spec(unit: str) -> StreamSpec:
 def _timed(spec: StreamSpec, events: int, read: Callable[[Stream], object]) -> float:
     """Seconds of the processor for a million events."""
     with tempfile.TemporaryDirectory() as folder:
-        stream = Stream(spec, State(Path(folder)), {}, 0.95)
+        stream = Stream(spec, StreamFolder(Path(folder)), {}, 0.95)
         begin = time.process_time()
         read(stream)
         return (time.process_time() - begin) * 1e6 / events

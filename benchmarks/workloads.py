@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks import asked_ranges, running_totals
 from benchmarks.line import Line
-from discreet.planning.marginal_shares import Strategy, _candidates, _Problem, strategy
+from discreet.planning.marginal_shares import MarginalStrategy, _candidates, _Problem, strategy
 from discreet.planning.marginals import Keys, cells, every_set
 
 WITHIN = 1.02
@@ -71,7 +71,7 @@ def error(variances: Any) -> float:
     return float(math.sqrt(2 * math.exp(np.log(variances).mean())))
 
 
-def searched(found: Strategy, starts: int = STARTS) -> float:
+def searched(found: MarginalStrategy, starts: int = STARTS) -> float:
     """The least error that sequential quadratic programming finds."""
     from scipy.optimize import minimize
 

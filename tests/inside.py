@@ -14,7 +14,7 @@ import pytest
 
 from discreet.engines.sandbox import Sandbox
 from discreet.session.budget import DATA_SET
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.plan.limits import NO_LIMITS, Limits
 from discreet.sql.plan.planner import plan as planned_of
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 
 def plan_of(session: dp.Session, sql: str, epsilon: Fraction, **more: Any) -> QueryPlan:
-    """The plan of a question; the rest is that of `Question`."""
-    return session._queries.planned(Question(sql, epsilon, **more))
+    """The plan of a question; the rest is that of `SessionQuestion`."""
+    return session._queries.planned(SessionQuestion(sql, epsilon, **more))
 
 
 def synthesis_of(session: dp.Session, **asked: Any) -> Synthesis:
@@ -111,5 +111,5 @@ def ledger_of(session: dp.Session) -> Ledger:
 
 
 def workload_plan_of(session: dp.Session, queries: list[str], **more: Any) -> QueryPlan:
-    """The plan of several questions as one, for an epsilon of 1; the rest is that of `Question`."""
-    return session._queries.plan_together(queries, Question("", Fraction(1), **more))[0]
+    """The plan of several questions as one, for an epsilon of 1; the rest is that of `SessionQuestion`."""
+    return session._queries.plan_together(queries, SessionQuestion("", Fraction(1), **more))[0]

@@ -21,7 +21,7 @@ from discreet.errors import LedgerCorrupt
 from discreet.ledger import Account, Loss, open_ledger
 from discreet.server.oidc.identities import Identities
 from discreet.server.records.asks import Began
-from discreet.server.service import Settings
+from discreet.server.service import ServiceSettings
 from discreet.server.start import open_service
 from tests.servers import new_database
 from tests.test_docs import DOCS
@@ -105,7 +105,7 @@ def test_the_grants_of_a_service_are_enough_to_serve_and_let_nothing_be_changed(
         '[budget]\nepsilon = 3\n[source]\nurl = "parquet:visits.parquet"\n[tables.visits]\nprivacy_unit = "row"\n'
     )
     url = new_database()
-    open_service([tmp_path / "hospital.toml"], Settings(), url).close()
+    open_service([tmp_path / "hospital.toml"], ServiceSettings(), url).close()
     with psycopg.connect(url, autocommit=True) as owner:
         owner.execute("CREATE ROLE discreet LOGIN")
         try:
@@ -135,7 +135,7 @@ REFUSED = (
 
 def served(policy: Path, url: str) -> None:
     """Do everything that writes the state of a service and its ledger, as the user of the url."""
-    service = open_service([policy], Settings(), url)
+    service = open_service([policy], ServiceSettings(), url)
     with contextlib.closing(service):
         people, links = service.people, Identities(service.people, "https://login.example.org")
         people.add("test", "ana", "analyst")

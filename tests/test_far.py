@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import discreet as dp
 from discreet.cli import output
 from discreet.errors import PolicyError, QueryRefused
-from discreet.far import Far, integer, is_far, listed, shown, values
+from discreet.far import FarDate, integer, is_far, listed, shown, values
 from discreet.release import documents
 from tests import servers
 
@@ -101,7 +101,7 @@ def test_dates_there_and_back(days: list[int | None]) -> None:
     found = values(column)
     assert listed(found, pa.date32()).equals(column)
     assert [None if value is None else integer(value) for value in found] == days
-    assert is_far(column) == any(isinstance(value, Far) for value in found)
+    assert is_far(column) == any(isinstance(value, FarDate) for value in found)
     assert is_far(column) or shown(pa.table({"d": column})).column("d").type == pa.date32()
 
 
@@ -118,7 +118,7 @@ def test_text_is_that_of_duckdb(at: int, day: bool) -> None:
         return  # DuckDB's own end lies before
     if day and "-" not in text[1:]:
         return
-    assert str(Far(at, day)).rstrip("0").rstrip(".") == text.rstrip("0").rstrip(".")
+    assert str(FarDate(at, day)).rstrip("0").rstrip(".") == text.rstrip("0").rstrip(".")
 
 
 def test_a_public_table_with_such_a_date_is_refused() -> None:

@@ -2,11 +2,16 @@
 
 A file may add what it is about, as `test_entropy_fork.py`. What a room promises as a whole is listed with its reason.
 The list of modules without a file of their own only shortens: a new module comes with its tests.
+
+A class has a name of its own, so that whoever searches for it finds one thing.
 """
 
 from __future__ import annotations
 
+import ast
 import re
+from collections import defaultdict
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -140,3 +145,29 @@ def test_private_attributes_of_a_session_are_read_in_one_place() -> None:
 
 def test_a_private_attribute_that_is_read_is_found() -> None:
     assert peeks("plan = inside.plan_of(session, sql)\nplan = session._queries.plan(sql)\n") == [2]
+
+
+def shared_names(sources: Mapping[str, str]) -> dict[str, set[str]]:
+    """The names that classes of several modules have, and these modules."""
+    modules: defaultdict[str, set[str]] = defaultdict(set)
+    for module, source in sources.items():
+        for node in ast.walk(ast.parse(source)):
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].add(module)
+    return {name: found for name, found in modules.items() if len(found) > 1}
+
+
+def test_no_class_has_the_name_of_another() -> None:
+    sources = {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in SOURCE.rglob("*.py")}
+    assert len(sources) > 800
+    assert shared_names(sources) == {}, "find a noun of its own for the less public one"
+
+
+def test_a_class_with_the_name_of_another_is_found() -> None:
+    nested = "def made():\n    class Turn:\n        pass\n"
+    sources = {
+        "a.py": "class Turn:\n    pass\n",
+        "b.py": nested,
+        "c.py": "class Head: ...\nclass Head: ...\n",
+    }
+    assert shared_names(sources) == {"Turn": {"a.py", "b.py"}}

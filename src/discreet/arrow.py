@@ -57,7 +57,7 @@ def listed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """
     import pyarrow as pa
 
-    if any(isinstance(value, far.Far) for value in values):
+    if any(isinstance(value, far.FarDate) for value in values):
         return far.listed(values, kind)
     if kind == pa.timestamp("us"):  # rare, and full of corners
         return pa.array(values, kind)

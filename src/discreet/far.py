@@ -23,7 +23,7 @@ INFINITE_DAY, INFINITE_MOMENT = 2**31 - 1, 2**63 - 1
 
 
 @dataclass(frozen=True, order=True)
-class Far:
+class FarDate:
     """A date, or a time stamp, beyond the range of Python's.
 
     Attributes:
@@ -31,9 +31,9 @@ class Far:
         day: whether it is a date.
 
     Example:
-        >>> str(Far(INFINITE_DAY, True)), str(Far(-800_000, True)), str(Far(72_328_972, True))
+        >>> str(FarDate(INFINITE_DAY, True)), str(FarDate(-800_000, True)), str(FarDate(72_328_972, True))
         ('infinity', '0222-09-04 (BC)', '200000-01-01')
-        >>> str(Far(2**62, False))
+        >>> str(FarDate(2**62, False))
         '148108-07-06 14:00:27.387904'
     """
 
@@ -81,7 +81,7 @@ def _civil(days: int) -> tuple[int, int, int]:
 
 
 def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
-    """The values of a column; a date that Python cannot hold is `Far`.
+    """The values of a column; a date that Python cannot hold is `FarDate`.
 
     Example:
         >>> import pyarrow as pa
@@ -94,14 +94,14 @@ def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
         return found
     day = _is_day(column.type)
     return [
-        None if count is None else Far(count, day) if _is_far(count, column.type) else _near(count, day)
+        None if count is None else FarDate(count, day) if _is_far(count, column.type) else _near(count, day)
         for count in raw
     ]
 
 
 def integer(value: object) -> int:
     """Days since 1970 of a date, or microseconds of a time stamp."""
-    if isinstance(value, Far):
+    if isinstance(value, FarDate):
         return value.count
     if isinstance(value, dt.datetime):
         return (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
@@ -111,7 +111,7 @@ def integer(value: object) -> int:
 
 def is_far(column: pa.Array | pa.ChunkedArray) -> bool:
     """Whether a column holds a date or time stamp that Python cannot hold."""
-    return any(isinstance(value, Far) for value in values(column)) if _may_be_far(column) else False
+    return any(isinstance(value, FarDate) for value in values(column)) if _may_be_far(column) else False
 
 
 def shown(table: pa.Table) -> pa.Table:
@@ -127,7 +127,7 @@ def shown(table: pa.Table) -> pa.Table:
 
 
 def listed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
-    """Dates or time stamps, some of them `Far`, as an Arrow array."""
+    """Dates or time stamps, some of them `FarDate`, as an Arrow array."""
     import pyarrow as pa
 
     raw = [None if value is None else integer(value) for value in values]

@@ -20,7 +20,7 @@ from benchmarks.corpus.question import Question, read
 from benchmarks.corpus.reasons import REASONS
 
 from discreet.errors import QueryRefused
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 from tests.depth import DEEP
 
 PART = 8 if DEEP else 24
@@ -96,8 +96,8 @@ def test_each_verdict_is_given(census: Data) -> None:
 
 def test_a_fault_in_the_estimates_is_found(census: Data, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: a count is one too high."""
-    real = Measure.estimate
-    monkeypatch.setattr(Measure, "estimate", lambda self, what, entries: real(self, what, entries) + 1)
+    real = Moments.estimate
+    monkeypatch.setattr(Moments, "estimate", lambda self, what, entries: real(self, what, entries) + 1)
     assert judge(asked("SELECT AVG(age) AS age FROM people"), census).verdict == WRONG
 
 

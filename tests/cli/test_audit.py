@@ -12,7 +12,7 @@ from tests.server.conftest import Running
 from tests.server.conftest import run as serve
 from tests.servers import new_database
 
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from discreet.server.start import state_place
 
 
@@ -26,7 +26,7 @@ def test_a_log_is_exported_and_verified(folder: Path, run: Run, kind: str) -> No
     ledger = new_database() if kind == "postgres" else ""
     option = ["--ledger", ledger] if ledger else []
     assert "There is no service" in run("audit", "verify", "policy.toml", *option).stderr
-    state = State(state_place([folder / "policy.toml"], ledger))
+    state = ServiceState(state_place([folder / "policy.toml"], ledger))
     for at in range(3):
         state.note("stella", "token made", str(at))
     state.close()

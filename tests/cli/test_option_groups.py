@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 import discreet
 from discreet.cli.app import app
 from discreet.cli.option_groups import ORDER, grouped
-from discreet.cli.place import Answered, SourceOptions
+from discreet.cli.place import AnswerOptions, SourceOptions
 
 COMMANDS = Path(discreet.__file__).parent / "cli" / "commands"
 MOST = 13
@@ -32,7 +32,7 @@ def test_no_function_of_the_command_line_has_many_parameters() -> None:
 
 
 def test_every_option_of_a_group_has_its_place_in_the_help() -> None:
-    for group in (SourceOptions, Answered):
+    for group in (SourceOptions, AnswerOptions):
         assert set(inspect.signature(group).parameters) <= set(ORDER)
     assert len(set(ORDER)) == len(ORDER)
 
@@ -57,7 +57,7 @@ def test_options_are_read_into_their_groups() -> None:
     seen: list[object] = []
 
     @grouped
-    def command(asked: Answered, place: SourceOptions) -> None:
+    def command(asked: AnswerOptions, place: SourceOptions) -> None:
         seen.extend((asked, place))
 
     own = typer.Typer()
@@ -77,6 +77,6 @@ def test_options_are_read_into_their_groups() -> None:
     result = CliRunner().invoke(own, given)
     assert result.exit_code == 0, result.output
     assert seen == [
-        Answered(sql="SELECT 1", split=["n=3", "m=2"], simultaneous=True),
+        AnswerOptions(sql="SELECT 1", split=["n=3", "m=2"], simultaneous=True),
         SourceOptions(unit="id", max_rows=4),
     ]

@@ -140,7 +140,7 @@ def test_a_server_that_is_down_is_named(
     both = dp.federate({"near": near, "far": far})
     real = transport._connection
 
-    def broken(address: transport.Address) -> None:
+    def broken(address: transport.ServerAddress) -> None:
         raise OSError
 
     monkeypatch.setattr(transport, "_connection", broken)
@@ -150,7 +150,7 @@ def test_a_server_that_is_down_is_named(
     assert "far is missing" in both.sql(COUNT, 0.2, skip_down=True).warnings[0]
     calls = []
 
-    def breaks_off(address: transport.Address) -> object:
+    def breaks_off(address: transport.ServerAddress) -> object:
         calls.append(address)
         if len(calls) > 1:
             raise OSError

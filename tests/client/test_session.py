@@ -11,7 +11,7 @@ import pytest
 
 import discreet as dp
 from discreet.cli.commands import query as asking
-from discreet.cli.place import Answered
+from discreet.cli.place import AnswerOptions
 from discreet.client import RemoteSession
 from discreet.client.transport import call
 from discreet.errors import BudgetExceeded, InvalidParameter, NotAllowed, QueryRefused, ServerError
@@ -193,7 +193,7 @@ def test_a_body_takes_the_options_of_its_method(name: str, body: type[bodies.Bod
 
 
 def test_the_command_line_takes_the_options_of_a_question() -> None:
-    given = {field.name for field in dataclasses.fields(Answered)} | {
+    given = {field.name for field in dataclasses.fields(AnswerOptions)} | {
         "epsilon",
         "within",
         "reuse",

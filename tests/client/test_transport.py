@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from discreet.client.transport import Address, call, document
+from discreet.client.transport import ServerAddress, call, document
 from discreet.errors import DiscreetError, InvalidParameter, ServerError
 
 
@@ -20,17 +20,17 @@ from discreet.errors import DiscreetError, InvalidParameter, ServerError
 )  # fmt: skip
 def test_addresses_that_are_refused(url: str) -> None:
     with pytest.raises(InvalidParameter):
-        Address.read(url, "discreet_x_y", 1)
+        ServerAddress.read(url, "discreet_x_y", 1)
 
 
 @pytest.mark.parametrize("token", ["a b", "a\r\nHost: b", "ä"])
 def test_texts_that_would_forge_a_header_are_refused(token: str) -> None:
     with pytest.raises(InvalidParameter):
-        Address.read("https://host", token, 1)
+        ServerAddress.read("https://host", token, 1)
 
 
 def test_the_token_is_not_shown() -> None:
-    address = Address.read("https://stats.example.org/sub/", "discreet_x_secret", 1)
+    address = ServerAddress.read("https://stats.example.org/sub/", "discreet_x_secret", 1)
     assert str(address) == "https://stats.example.org:443/sub"
     assert "secret" not in repr(address)
 
@@ -56,7 +56,7 @@ def test_a_server_that_answers_with_anything_is_an_error_of_ours(answer: bytes) 
 
         thread = threading.Thread(target=serve, daemon=True)
         thread.start()
-        address = Address.read(f"http://127.0.0.1:{listener.getsockname()[1]}", "discreet_x_y", 5)
+        address = ServerAddress.read(f"http://127.0.0.1:{listener.getsockname()[1]}", "discreet_x_y", 5)
         with pytest.raises(DiscreetError) as fault:
             call(address, "GET", "/")
         assert isinstance(fault.value, ServerError)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discreet.dbapi.statements import Ask, Setting, Settings, Transaction, read, split
+from discreet.dbapi.statements import Ask, ConnectionSettings, Setting, Transaction, read, split
 from discreet.errors import InvalidParameter
 
 
@@ -48,13 +48,13 @@ def test_a_price_for_one_transaction_is_refused() -> None:
 
 
 def test_settings_are_read_exactly_and_shown_as_written() -> None:
-    settings = Settings()
+    settings = ConnectionSettings()
     for name, text in [("epsilon", "1/3"), ("delta", "1e-9"), ("confidence", "0.9"), ("simultaneous", "on"),
                        ("max_rows", "2"), ("max_groups", "3"), ("intervals", "yes")]:  # fmt: skip
         settings = settings.set(name, text)
-    assert settings == Settings(Fraction(1, 3), Fraction(1, 10**9), 0.9, True, 2, 3, True)
+    assert settings == ConnectionSettings(Fraction(1, 3), Fraction(1, 10**9), 0.9, True, 2, 3, True)
     assert settings.shown("epsilon") == "1/3"
-    assert (settings.shown("intervals"), Settings().shown("epsilon")) == ("on", "")
+    assert (settings.shown("intervals"), ConnectionSettings().shown("epsilon")) == ("on", "")
     assert settings.set("epsilon", None).epsilon is None
 
 
@@ -65,11 +65,11 @@ def test_settings_are_read_exactly_and_shown_as_written() -> None:
 )  # fmt: skip
 def test_a_wrong_setting_is_refused(name: str, text: str) -> None:
     with pytest.raises(InvalidParameter):
-        Settings().set(name, text)
+        ConnectionSettings().set(name, text)
 
 
 def test_a_question_that_names_its_price_gets_no_other() -> None:
-    settings = Settings(Fraction(1), delta=Fraction(1, 10**9), max_rows=2)
+    settings = ConnectionSettings(Fraction(1), delta=Fraction(1, 10**9), max_rows=2)
     text = "SELECT WITH DIFFERENTIAL_PRIVACY OPTIONS (epsilon = 0.1, max_rows = 1) COUNT(*) FROM t"
     assert settings.options(text) == {"delta": Fraction(1, 10**9), "confidence": 0.95}
 

@@ -3,11 +3,11 @@ from __future__ import annotations
 import pyarrow as pa
 
 import discreet as dp
-from discreet.federation.differences import Declared, declared, differences, worded
+from discreet.federation.differences import NodeDeclarations, declared, differences, worded
 from tests.federation.wards import PEOPLE, WARDS, ward
 
 
-def _declared(wards: list[str]) -> Declared:
+def _declared(wards: list[str]) -> NodeDeclarations:
     tables = {"data": PEOPLE["west"], "wards": pa.table({"name": wards})}
     keys = {"ward": "wards.name", "age": [*range(8)]}
     with dp.protect(

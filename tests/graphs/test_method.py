@@ -10,7 +10,7 @@ import pytest
 
 from discreet.errors import InvalidParameter
 from discreet.graphs import Graph, Method, predictions, read
-from discreet.graphs.question import PRODUCTS, QUESTIONS, TRIANGLES, Question, Statistic, star
+from discreet.graphs.question import PRODUCTS, QUESTIONS, TRIANGLES, Statistic, StatisticQuestion, star
 from discreet.mechanisms import SmoothLaplace
 from discreet.release.draw import Draw, Use
 from discreet.release.gate import event_of
@@ -66,7 +66,7 @@ def excess(statistic: Statistic, size: int, method: Method, planted: float = 1) 
 
 @pytest.mark.parametrize("statistic", [TRIANGLES, star(2), PRODUCTS], ids=lambda one: one.name)
 def test_smooth_laplace_noise_has_its_delta_on_all_small_graphs(statistic: Statistic) -> None:
-    question = Question(statistic.name, (statistic,), read("triangles").combine)
+    question = StatisticQuestion(statistic.name, (statistic,), read("triangles").combine)
     for size in (3, 5):
         for granted in (Fraction(1, 100), Fraction(1, 10**6)):
             method = Method("smooth-laplace", question, size, True, Fraction(1), 0.95, granted)

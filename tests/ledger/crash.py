@@ -26,7 +26,7 @@ from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.ledger.admission import admit_charge
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import digest_of, make_entry
-from discreet.ledger.store import Rows
+from discreet.ledger.store import LedgerRows
 
 YOUNG = 20  # so many lives are cut short from their first moment, while the file is made
 ENOUGH, MOST = 30, 10  # more lives are cut until enough answers are shown
@@ -47,7 +47,7 @@ def accounts(analyst: int) -> list[Account]:
 
 
 def answer(ledger: Ledger, question: str, analyst: int, show: int, fault: str) -> None:
-    def careless(rows: Rows) -> None:
+    def careless(rows: LedgerRows) -> None:
         postings = [admit_charge(rows, account, Loss(EPSILON)) for account in accounts(analyst)]
         book = rows.book()
         totals = after(book, {line.account: line.tally for line in postings})

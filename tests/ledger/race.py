@@ -21,7 +21,7 @@ from discreet.ledger import Account, Charge, Ledger, Loss, open_ledger
 from discreet.ledger.admission import admit_charge
 from discreet.ledger.chain.book import after
 from discreet.ledger.chain.entry import Entry, make_entry
-from discreet.ledger.store import Rows
+from discreet.ledger.store import LedgerRows
 
 PROCESSES, ATTEMPTS = 8, 25
 ACCOUNTS = (Account("data set visits", Loss(1)), Account("everyone", Loss(2)))
@@ -44,7 +44,7 @@ class Unlocked(Ledger):
 
         time.sleep(0.001)  # so that the fault cannot hide, however few cores there are
 
-        def work(rows: Rows) -> Charge:
+        def work(rows: LedgerRows) -> Charge:
             book = rows.book()
             totals = after(book, {line.account: line.tally for line in postings})
             entry = make_entry(book.head, "charge", question, totals=totals, postings=postings)

@@ -15,7 +15,7 @@ from discreet.errors import BudgetExceeded
 from discreet.ledger import Account, Entry, Ledger, Loss, open_ledger
 from discreet.ledger.admission import admit_charge, priced
 from discreet.ledger.rows import TableRows
-from discreet.ledger.store import MemoryStore, Rows
+from discreet.ledger.store import LedgerRows, MemoryStore
 
 
 def rows_after(account: Account, *losses: Loss) -> MemoryStore:
@@ -125,10 +125,10 @@ def test_an_index_that_names_another_entry_misleads_nobody(
         first, second, *_ = ledger.entries()
         rows = type(ledger._store.read(lambda rows: rows))
         for wrong in (first, second, None):
-            named: list[Rows] = []
+            named: list[LedgerRows] = []
 
             def posted(
-                self: Rows, _: str, wrong: Entry | None = wrong, named: list[Rows] = named
+                self: LedgerRows, _: str, wrong: Entry | None = wrong, named: list[LedgerRows] = named
             ) -> Entry | None:
                 named.append(self)
                 return wrong

@@ -16,11 +16,11 @@ import pytest
 from discreet.errors import BudgetExceeded, InvalidParameter, LedgerError
 from discreet.ledger import Account, Ledger, Loss, open_ledger
 from discreet.ledger.chain.entry import Entry
-from discreet.ledger.group_commit import Group, QueuedWork
+from discreet.ledger.group_commit import CommitGroup, QueuedWork
 from discreet.ledger.sqlite import head
 from discreet.ledger.sqlite.rows import SqlRows
 from discreet.ledger.sqlite.store import SqliteStore
-from discreet.ledger.store import Rows
+from discreet.ledger.store import LedgerRows
 
 VISITS = Account("data set visits", Loss(1))
 
@@ -158,7 +158,7 @@ def test_an_interrupted_leader_leaves_the_others_their_turn() -> None:
             done.append(request.work(None))
             request.done = True
 
-    group, gate = Group(run), threading.Barrier(2)
+    group, gate = CommitGroup(run), threading.Barrier(2)
 
     def ask(name: str) -> object:
         try:
@@ -185,7 +185,7 @@ def test_who_waits_too_long_leaves_the_queue_in_order() -> None:
         for request in requests:
             request.done = True
 
-    group = Group(run)
+    group = CommitGroup(run)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(group.submit, QueuedWork(lambda _: None, True), 5)
         entered.wait()
@@ -228,7 +228,7 @@ def early(finish: Any) -> bool:
         for one in batch:
             one.done = True
 
-    group = Group(run)
+    group = CommitGroup(run)
     requests = [QueuedWork(lambda rows: None, writes) for writes in (True, True, False)]
     threads = []
 
@@ -301,7 +301,7 @@ def test_an_entry_that_is_not_written_while_a_later_request_reads_is_not_granted
         whole(rows, entries)
 
     def reading() -> object:
-        def work(rows: Rows) -> None:
+        def work(rows: LedgerRows) -> None:
             rows.first_settlement("another")  # what was appended before is written first
             raise InvalidParameter("Refused.", "Ask another.")
 

@@ -148,7 +148,7 @@ def settled_twice(ledger: Ledger) -> list[str]:
         ledger.settle(charge, charge.question.encode())
     store.write = write
     store._batch([*requests])
-    for request in requests:  # those of a batch that failed are tried again alone, as `Group` does
+    for request in requests:  # those of a batch that failed are tried again alone, as `CommitGroup` does
         if not request.done:
             store._batch([request])
     assert [ledger.replay(charge.question) for charge in charges] == [b"q0", b"q1"]

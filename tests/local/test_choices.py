@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import binom
 
 from discreet.errors import InvalidParameter, QueryRefused
-from discreet.local import Access, Choices, Federation, LocalNode, RemoteNode, Report, federate, serve
+from discreet.local import Access, Choices, FederatedNodes, LocalNode, RemoteNode, Report, federate, serve
 from discreet.local.federation import estimate
 
 TRIP = Choices(["bus", "bicycle", "car"], budget=100)
@@ -36,7 +36,7 @@ def test_people_here_and_far_are_counted_together_and_pay_by_themselves() -> Non
     handle = serve(town)
     far = RemoteNode(lambda message: json.loads(json.dumps(handle(json.loads(json.dumps(message))))))
     town.open(TRIP)
-    answers = Federation([*near, far]).frequencies(epsilon=3)
+    answers = FederatedNodes([*near, far]).frequencies(epsilon=3)
     assert answers.people == 460
     for category, truth in (("bus", 30), ("bicycle", 400), ("car", 30)):
         low, high = answers.interval(category, 1 - 1e-9)
@@ -55,7 +55,7 @@ def test_what_was_not_declared_is_refused_and_costs_nothing() -> None:
     other = LocalNode("other", ["bus"])
     other.open(Choices(["bus", "car"], budget=1))
     with pytest.raises(QueryRefused, match="different categories"):
-        Federation([*people, other]).frequencies(0.5)
+        FederatedNodes([*people, other]).frequencies(0.5)
     assert [node.describe().left for node in (*people, *numbers, other)] == [100, 100, 1, 1, 1]
     with pytest.raises(InvalidParameter, match="categories"):
         estimate("mean", people.ask(0.5))

@@ -15,7 +15,7 @@ from tests.depth import in_turn
 from discreet.errors import BudgetExceeded, EngineError, InvalidParameter, QueryRefused
 from discreet.local import (
     Access,
-    Federation,
+    FederatedNodes,
     LocalNode,
     Node,
     Offer,
@@ -54,7 +54,7 @@ def test_nodes_here_and_behind_a_wire_are_asked_together() -> None:
     near, far = LocalNode("near", [1.0] * 50), LocalNode("far", [3.0] * 50)
     handle = serve(far)
     nodes: list[Node] = [near, RemoteNode(lambda message: json.loads(json.dumps(handle(message))))]
-    both = Federation(nodes)
+    both = FederatedNodes(nodes)
     near.open(Access((0, 4), budget=100))
     far.open(Access((0, 8), budget=100, neighbours="add_remove"))  # each by its own declaration
     found = both.mean(50)
@@ -95,7 +95,7 @@ def test_a_claim_that_was_not_asked_for_is_not_believed(claim: str, far: bool) -
         handle = serve(node)
         node = RemoteNode(lambda message: json.loads(json.dumps(handle(message))))
     with pytest.raises(EngineError, match="answered with another"):
-        Federation([node]).mean(1)
+        FederatedNodes([node]).mean(1)
     if far and "epsilon" in claim:
         with pytest.raises(EngineError, match="another epsilon"):
             node.ask(1)
@@ -103,8 +103,8 @@ def test_a_claim_that_was_not_asked_for_is_not_believed(claim: str, far: bool) -
 
 def test_the_fault_is_caught_that_a_claim_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.local.federation._as_asked", lambda report, offer, loss: report)
-    honest = Federation([_Boaster()]).mean(1)
-    claimed = Federation([_Boaster(**CLAIMS["epsilon"])]).mean(1)
+    honest = FederatedNodes([_Boaster()]).mean(1)
+    claimed = FederatedNodes([_Boaster(**CLAIMS["epsilon"])]).mean(1)
     assert claimed.error == pytest.approx(honest.error / 1000), "an interval a thousand times too narrow"
 
 
@@ -140,7 +140,7 @@ def test_values_are_spread_in_order_and_none_is_lost() -> None:
         with pytest.raises(InvalidParameter):
             federate(range(10), nodes)
     with pytest.raises(InvalidParameter):
-        Federation([object()])  # type: ignore[list-item]
+        FederatedNodes([object()])  # type: ignore[list-item]
 
 
 def test_half_widths() -> None:

@@ -7,14 +7,14 @@ import pytest
 
 from discreet.client import connect
 from discreet.errors import BudgetExceeded
-from discreet.mcp.sources import Local, Remote, Source
+from discreet.mcp.sources import Local, QuestionSource, ServerSource
 from discreet.server.service import Service
 from tests.server.conftest import COUNT, Running, running  # noqa: F401
 
 ASKED = {"query": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
 
 
-def run(source: Source, asked: dict[str, Any]) -> tuple[Any, ...]:
+def run(source: QuestionSource, asked: dict[str, Any]) -> tuple[Any, ...]:
     async def all_of_it() -> tuple[Any, ...]:
         tables = await source.tables()
         seen = await source.preview(asked)
@@ -45,4 +45,9 @@ def test_a_service_in_this_process(service: Service) -> None:
 
 
 def test_a_service_elsewhere(running: Running) -> None:  # noqa: F811
-    see(run(Remote(connect(running.url, token=running.tokens["ben"])), {"query": COUNT, "epsilon": "0.5"}))
+    see(
+        run(
+            ServerSource(connect(running.url, token=running.tokens["ben"])),
+            {"query": COUNT, "epsilon": "0.5"},
+        )
+    )

@@ -11,7 +11,7 @@ import mpmath
 import numpy as np
 
 from discreet.noise.digits import Digits
-from discreet.noise.entropy import Source, Words
+from discreet.noise.entropy import RandomSource, Words
 
 Outcome = TypeVar("Outcome", bound=Hashable)
 
@@ -41,7 +41,9 @@ class Tape:
         return np.array(out, np.uint8 if width <= 8 else np.uint64)
 
 
-def every_tape(run: Callable[[Source], Outcome], depth: int) -> tuple[dict[Outcome, Fraction], Fraction]:
+def every_tape(
+    run: Callable[[RandomSource], Outcome], depth: int
+) -> tuple[dict[Outcome, Fraction], Fraction]:
     """Run on every tape of up to `depth` bits.
 
     Returns the exact probability of each outcome over the tapes that decide one, and the probability of
@@ -106,7 +108,7 @@ class Flipped(Digits):
 class SignReused:
     """Planted fault: in the first draw, the last column (the sign) repeats the words of column 0."""
 
-    def __init__(self, source: Source, planes: int) -> None:
+    def __init__(self, source: RandomSource, planes: int) -> None:
         self._source = source
         self._planes = planes
 

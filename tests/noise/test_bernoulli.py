@@ -49,7 +49,7 @@ def test_a_product_of_coins_by_every_tape(x: int) -> None:
     scale = Fraction(3)
     chosen = powers(scale, 1, 1, 2)
 
-    def run(source: entropy.Source) -> bool:
+    def run(source: entropy.RandomSource) -> bool:
         return bool(toss_each(source, chosen, np.array([x]))[0])
 
     found, undecided = every_tape(run, 16)

@@ -35,7 +35,7 @@ def test_permute_and_flip_by_every_tape() -> None:
     # Gaps 0 and 1 at scale 1, bit by bit: coins as in bernoulli_exp, then one of the heads uniformly.
     chosen = powers(Fraction(1), 1, 1, 0)
 
-    def run(source: entropy.Source) -> int:
+    def run(source: entropy.RandomSource) -> int:
         heads = np.flatnonzero(toss_each(source, chosen, np.array([0, 1])))
         return int(heads[below(source, heads.size, 1, 1)[0]])
 

@@ -16,12 +16,12 @@ from discreet.noise import entropy
 
 
 @pytest.fixture
-def source() -> entropy.Source:
+def source() -> entropy.RandomSource:
     return entropy._System()
 
 
 def test_the_stream_is_aes_256_in_counter_mode(
-    source: entropy.Source, monkeypatch: pytest.MonkeyPatch
+    source: entropy.RandomSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # NIST SP 800-38A, F.5.5 (CTR-AES256.Encrypt): the output blocks that are combined with the plaintext.
     key = bytes.fromhex("603deb1015ca71be2b73aef0857d77811f352c073b6108d72d9810a30914dff4")
@@ -32,7 +32,7 @@ def test_the_stream_is_aes_256_in_counter_mode(
     assert source.words(32, 8).tobytes() == bytes(a ^ b for a, b in zip(plain, cipher, strict=True))
 
 
-def test_words_have_the_asked_type(source: entropy.Source) -> None:
+def test_words_have_the_asked_type(source: entropy.RandomSource) -> None:
     assert source.words(5, 8).dtype == np.uint8
     assert source.words(5, 64).dtype == np.uint64
     assert source.words(0, 64).size == 0
@@ -67,7 +67,7 @@ def test_the_fork_test_catches_a_generator_that_survives_the_fork() -> None:
 
 
 def test_a_new_process_number_alone_changes_the_key(
-    source: entropy.Source, monkeypatch: pytest.MonkeyPatch
+    source: entropy.RandomSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source.words(1, 64)
     keyed = _count_keys(monkeypatch)
@@ -93,7 +93,7 @@ def test_threads_draw_from_different_streams() -> None:
 
 @pytest.mark.parametrize("volume", [64, 1000])
 def test_a_new_key_after_a_fixed_volume(
-    source: entropy.Source, monkeypatch: pytest.MonkeyPatch, volume: int
+    source: entropy.RandomSource, monkeypatch: pytest.MonkeyPatch, volume: int
 ) -> None:
     monkeypatch.setattr(entropy, "VOLUME", volume)
     keyed = _count_keys(monkeypatch)
@@ -120,14 +120,14 @@ def test_a_failing_system_raises(
             noise.geometric(3, size) if size else noise.geometric(3)
 
 
-def test_too_few_bytes_raise(source: entropy.Source, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_few_bytes_raise(source: entropy.RandomSource, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "urandom", lambda size: bytes(size - 1))
     with pytest.raises(EntropyError):
         source.words(1, 8)
 
 
 def test_a_spent_stream_is_not_used_again_when_the_system_fails(
-    source: entropy.Source, monkeypatch: pytest.MonkeyPatch
+    source: entropy.RandomSource, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(entropy, "VOLUME", 64)
     source.words(8, 64)

@@ -70,7 +70,7 @@ def test_the_law_by_every_tape() -> None:
     variance, chosen = Fraction(1), plan(Fraction(1), True, 1, 1, 1)
     coin = powers(Fraction(2), 1, 1, 0)
 
-    def run(source: entropy.Source) -> int | None:
+    def run(source: entropy.RandomSource) -> int | None:
         y = int(draw(source, chosen, 1)[0])
         return y if toss_each(source, coin, np.array([(abs(y) - 1) ** 2]))[0] else None
 

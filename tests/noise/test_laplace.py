@@ -12,7 +12,7 @@ import pytest
 
 from discreet.errors import InvalidParameter
 from discreet.noise import entropy, laplace
-from discreet.noise.entropy import Source, Words
+from discreet.noise.entropy import RandomSource, Words
 from discreet.noise.geometric import LIMIT, BitPlanes, draw, plan
 from discreet.noise.lanes import Thresholds
 from tests.depth import DEEP, few, in_turn
@@ -22,7 +22,7 @@ from tests.noise.tape import Flipped, SignReused, Tape, agrees, every_tape, law_
 HALF = Fraction(1, 2)
 
 
-def sampler(chosen: BitPlanes) -> Callable[[Source], int]:
+def sampler(chosen: BitPlanes) -> Callable[[RandomSource], int]:
     return lambda source: int(draw(source, chosen, 1)[0])
 
 
@@ -67,7 +67,7 @@ def test_every_tape_catches_a_flipped_digit(plane: int) -> None:
 def test_every_tape_catches_a_reused_sign() -> None:
     chosen = plan(HALF, True, 1, 1, 1)
 
-    def run(source: Source) -> int:
+    def run(source: RandomSource) -> int:
         return int(draw(SignReused(source, len(chosen.thresholds.planes)), chosen, 1)[0])
 
     found, undecided = every_tape(run, 18 if DEEP else 16)

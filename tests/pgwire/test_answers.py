@@ -9,7 +9,7 @@ import pytest
 
 from discreet.errors import DiscreetError, InvalidParameter, QueryRefused
 from discreet.pgwire import types
-from discreet.pgwire.answers import NOISE, Answers, Failed, Result, position, without_conditions
+from discreet.pgwire.answers import NOISE, ConnectionAnswers, Failed, Result, position, without_conditions
 from discreet.server.people import Caller
 from discreet.server.service import Service
 from discreet.server.start import open_service
@@ -26,11 +26,11 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture
-def answers(service: Service) -> Answers:
-    return Answers(service, Caller("ana", "analyst", frozenset({"read", "ask"}), "t"), "hospital")
+def answers(service: Service) -> ConnectionAnswers:
+    return ConnectionAnswers(service, Caller("ana", "analyst", frozenset({"read", "ask"}), "t"), "hospital")
 
 
-def ask(answers: Answers, *texts: str) -> Result:
+def ask(answers: ConnectionAnswers, *texts: str) -> Result:
     async def asking() -> Result:
         results = [await answers.result(text) for text in texts]
         return results[-1]
@@ -38,7 +38,7 @@ def ask(answers: Answers, *texts: str) -> Result:
     return asyncio.run(asking())
 
 
-def test_settings_transactions_and_questions(answers: Answers) -> None:
+def test_settings_transactions_and_questions(answers: ConnectionAnswers) -> None:
     assert ask(answers, "SET discreet.epsilon = 0.5").tag == "SET"
     assert answers.settings.epsilon == Fraction(1, 2)
     result = ask(answers, COUNT)
@@ -61,14 +61,14 @@ def test_settings_transactions_and_questions(answers: Answers) -> None:
 @pytest.mark.parametrize(
     "back", ["RESET ALL", "DISCARD ALL", "RESET discreet.epsilon", "SET discreet.epsilon = DEFAULT"]
 )
-def test_settings_go_back_to_those_of_the_start(answers: Answers, back: str) -> None:
+def test_settings_go_back_to_those_of_the_start(answers: ConnectionAnswers, back: str) -> None:
     answers.set("discreet.epsilon", "0.25")
     ask(answers, "SET discreet.epsilon = 4")
     ask(answers, back)
     assert answers.settings.epsilon == Fraction(1, 4)
 
 
-def test_the_catalogue_is_closed_with_the_data_set(answers: Answers, service: Service) -> None:
+def test_the_catalogue_is_closed_with_the_data_set(answers: ConnectionAnswers, service: Service) -> None:
     asked = "SELECT relname FROM pg_class"
     assert ask(answers, asked).rows == [("visits",)]
     service.people.withdraw("test", "ana", "hospital")
@@ -79,12 +79,12 @@ def test_the_catalogue_is_closed_with_the_data_set(answers: Answers, service: Se
         service.people.grant("test", "ana", "hospital", 20)
 
 
-def test_show_all_is_refused_as_any_other_word(answers: Answers) -> None:
+def test_show_all_is_refused_as_any_other_word(answers: ConnectionAnswers) -> None:
     with pytest.raises(QueryRefused):
         ask(answers, "SHOW ALL")
 
 
-def test_a_transaction_that_failed_does_nothing_until_its_end(answers: Answers) -> None:
+def test_a_transaction_that_failed_does_nothing_until_its_end(answers: ConnectionAnswers) -> None:
     assert ask(answers, "BEGIN").tag == "BEGIN"
     assert answers.state == "T"
     answers.fail()
@@ -97,7 +97,9 @@ def test_a_transaction_that_failed_does_nothing_until_its_end(answers: Answers) 
 
 
 @pytest.mark.parametrize("intervals", [False, True])
-def test_columns_are_told_before_and_are_those_of_the_answer(answers: Answers, intervals: bool) -> None:
+def test_columns_are_told_before_and_are_those_of_the_answer(
+    answers: ConnectionAnswers, intervals: bool
+) -> None:
     answers.set("discreet.epsilon", "0.5")
     answers.set("discreet.intervals", "on" if intervals else "off")
     for text in (COUNT, "SELECT county, AVG(age) AS a, COUNT(*) > 10 AS b, 1.5 * COUNT(*) AS c FROM visits GROUP BY county",
@@ -107,7 +109,7 @@ def test_columns_are_told_before_and_are_those_of_the_answer(answers: Answers, i
     assert asyncio.run(answers.columns("BEGIN")) == ()
 
 
-def test_columns_cost_nothing(answers: Answers, service: Service) -> None:
+def test_columns_cost_nothing(answers: ConnectionAnswers, service: Service) -> None:
     answers.set("discreet.epsilon", "0.25")
     before = service.datasets["hospital"].session.budget
     columns = asyncio.run(answers.columns(COUNT + " ORDER BY n"))
@@ -120,14 +122,14 @@ def test_columns_cost_nothing(answers: Answers, service: Service) -> None:
 
 
 def test_a_question_with_a_price_that_is_asked_for_its_columns_would_be_found(
-    answers: Answers, service: Service, monkeypatch: pytest.MonkeyPatch
+    answers: ConnectionAnswers, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("discreet.pgwire.answers.FREE", ("(SELECT", "PIVOT"))
     with pytest.raises(AssertionError):
         test_columns_cost_nothing(answers, service)
 
 
-def test_a_question_about_the_catalogue_that_is_not_known_is_refused(answers: Answers) -> None:
+def test_a_question_about_the_catalogue_that_is_not_known_is_refused(answers: ConnectionAnswers) -> None:
     with pytest.raises(QueryRefused, match="catalogue"):
         ask(answers, "SELECT nothing FROM pg_class")
     with pytest.raises(QueryRefused, match="nothing"):
@@ -138,14 +140,16 @@ ENDLESS = ["SELECT range FROM range(70000), pg_class", "SELECT range FROM range(
 
 
 @pytest.mark.parametrize("text", ENDLESS)
-def test_an_answer_about_the_catalogue_is_no_larger_than_any_other(answers: Answers, text: str) -> None:
+def test_an_answer_about_the_catalogue_is_no_larger_than_any_other(
+    answers: ConnectionAnswers, text: str
+) -> None:
     for asking in (lambda: ask(answers, text), lambda: asyncio.run(answers.columns(text))):
         with pytest.raises(QueryRefused, match="more rows or values"):
             asking()
 
 
 def test_a_large_answer_about_the_catalogue_is_found(
-    answers: Answers, monkeypatch: pytest.MonkeyPatch
+    answers: ConnectionAnswers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("discreet.pgwire.answers.is_small", lambda _: True)
     assert len(ask(answers, ENDLESS[0]).rows) == 70000

@@ -9,7 +9,7 @@ import pytest
 from discreet.engines.functions import FORBIDDEN_FUNCTIONS
 from discreet.engines.sandbox import Sandbox
 from discreet.pgwire import catalogue, catalogue_sql
-from discreet.pgwire.catalogue_sql import CatalogueContext, Elsewhere, Unknown, rewritten
+from discreet.pgwire.catalogue_sql import CatalogueContext, CatalogueRefused, Elsewhere, rewritten
 from discreet.server.dataset import open_dataset
 from tests.server.conftest import make_hospital
 
@@ -89,7 +89,7 @@ def _calls() -> list[str]:
      "SELECT " + "(" * 150 + "1" + ")" * 150],
 )  # fmt: skip
 def test_nothing_outside_is_reached(ask: Ask, text: str) -> None:
-    with pytest.raises((Unknown, Elsewhere)):
+    with pytest.raises((CatalogueRefused, Elsewhere)):
         ask(text)
 
 

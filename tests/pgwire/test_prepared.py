@@ -4,7 +4,7 @@ import pytest
 
 from discreet.errors import Busy
 from discreet.pgwire import prepared, types
-from discreet.pgwire.answers import Column
+from discreet.pgwire.answers import ResultColumn
 from discreet.pgwire.prepared import described, see_room, unsigned, value_at
 
 
@@ -16,7 +16,7 @@ def test_one_format_may_stand_for_all() -> None:
 
 def test_columns_or_the_word_that_there_are_none() -> None:
     assert described((), ()) == b"n\0\0\0\x04"
-    assert described([Column("n", types.INT8)], [1]).startswith(b"T")
+    assert described([ResultColumn("n", types.INT8)], [1]).startswith(b"T")
     assert unsigned(2**32 - 1) == b"\xff" * 4
 
 

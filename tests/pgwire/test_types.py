@@ -78,7 +78,7 @@ def test_values_as_text(value: Any, shown: bytes) -> None:
 @pytest.mark.parametrize(
     ("kind", "value"), [(types.INT8, 2**63), (types.DATE, "x"), (types.TEXTS, ["a"]), (types.INT8, "x")]
 )
-def test_a_value_without_a_format_of_bytes_is_refused(kind: types.Kind, value: Any) -> None:
+def test_a_value_without_a_format_of_bytes_is_refused(kind: types.PostgresType, value: Any) -> None:
     assert has_bytes(kind) == (kind is not types.TEXTS)
     with pytest.raises(InvalidParameter):
         as_bytes(value, kind)

@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import minimize
 
 from discreet.planning.marginal_shares import Objective, strategy
-from discreet.planning.marginals import Keys, Measured, every_set
+from discreet.planning.marginals import Keys, MeasuredMarginals, every_set
 from tests.depth import DEEP, examples
 
 CUBE = (2, 16, 2), tuple(every_set((0, 1, 2)))
@@ -33,7 +33,7 @@ def errors(variances: tuple[float, ...]) -> list[float]:
 
 
 def test_the_known_numbers() -> None:
-    finest = Measured((2, 16, 2), {(0, 1, 2): 1.0})
+    finest = MeasuredMarginals((2, 16, 2), {(0, 1, 2): 1.0})
     assert [round(math.sqrt(2 * finest.variance(table)), 1) for table in reversed(every_set((0, 1, 2)))] == [
         1.4, 2.0, 5.7, 2.0, 8.0, 2.8, 8.0, 11.3,
     ]  # fmt: skip
@@ -100,7 +100,7 @@ def searched(
     even = len(tables) ** power
 
     def variances(p: Any) -> Any:
-        measured = Measured(
+        measured = MeasuredMarginals(
             sizes, {k: max(float(s), 1e-4) ** -power for k, s in zip(candidates, p, strict=True)}
         )
         return np.array([measured.variance(table) for table in tables])

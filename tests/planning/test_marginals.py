@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from discreet.planning import marginals
-from discreet.planning.marginals import Keys, Measured, cells, every_set
+from discreet.planning.marginals import Keys, MeasuredMarginals, cells, every_set
 
 
 def matrix(sizes: tuple[int, ...], keys: Keys) -> Any:
@@ -26,7 +26,7 @@ def see_dense(seed: int) -> None:
     sizes = tuple(int(n) for n in random.integers(1, 5, count))
     every = every_set(tuple(range(count)))
     chosen = [keys for keys in every if random.random() < 0.5] or [every[-1]]
-    measured = Measured(sizes, {keys: float(random.uniform(0.2, 5)) for keys in chosen})
+    measured = MeasuredMarginals(sizes, {keys: float(random.uniform(0.2, 5)) for keys in chosen})
     spread = np.concatenate([np.full(cells(sizes, k), measured.variances[k] ** 0.5) for k in chosen])
     noisy = {keys: random.normal(size=[sizes[key] for key in keys]) for keys in chosen}
     design = np.concatenate([matrix(sizes, keys) for keys in chosen]) / spread[:, np.newaxis]
@@ -72,7 +72,7 @@ def test_a_wrong_formula_is_found(
 
 def test_many_tables_at_once_are_each_estimated() -> None:
     random = np.random.default_rng(3)
-    measured = Measured((3, 2, 4), {(0, 1): 1.0, (2,): 2.0, (0, 2): 0.5})
+    measured = MeasuredMarginals((3, 2, 4), {(0, 1): 1.0, (2,): 2.0, (0, 2): 0.5})
     noisy = {
         keys: random.normal(size=(5, *(measured.sizes[key] for key in keys))) for keys in measured.variances
     }

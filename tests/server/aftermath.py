@@ -10,7 +10,7 @@ from fractions import Fraction
 from benchmarks.crowd import AT, EPSILON, NAME, Analyst, Crowd
 
 from discreet.accounting.loss import Loss
-from discreet.server.service import Service, Settings
+from discreet.server.service import Service, ServiceSettings
 from discreet.server.start import open_service
 
 
@@ -55,7 +55,7 @@ def see_ledger(crowd: Crowd, ledger_url: str, budget: Fraction, each: Fraction, 
         each: epsilon of each analyst.
         unanswered: how many charges that bought nothing the analysts were told of; there are no others.
     """
-    service = open_service([crowd.policy], Settings(), ledger_url)
+    service = open_service([crowd.policy], ServiceSettings(), ledger_url)
     try:
         charges, settled = _seen(crowd, service, budget, each)
     finally:

@@ -19,8 +19,8 @@ from pyarrow import parquet
 
 from discreet.server.desk import Caps
 from discreet.server.rate import Rate
-from discreet.server.records.state import State
-from discreet.server.service import Service, Settings
+from discreet.server.records.state import ServiceState
+from discreet.server.service import Service, ServiceSettings
 from discreet.server.start import Listening, bound, open_service, process
 from discreet.session.analyst import AnalystSession
 
@@ -36,10 +36,10 @@ max_rows = 3
 age = { bounds = [0, 120] }
 county = { keys = ["A", "B", "C"] }
 """
-OpenState = Callable[..., State]
-"""Opens a state, with the arguments of `State`."""
+OpenState = Callable[..., ServiceState]
+"""Opens a state, with the arguments of `ServiceState`."""
 COUNT = "SELECT county, COUNT(*) AS n FROM visits GROUP BY county"
-FAST = Settings(caps=Caps(slot=0.005, timeout=20.0), rate=10_000, burst=10_000)
+FAST = ServiceSettings(caps=Caps(slot=0.005, timeout=20.0), rate=10_000, burst=10_000)
 
 
 def make_hospital(folder: Path) -> Path:
@@ -140,7 +140,7 @@ def listening(service: Service) -> Iterator[Running]:
         listener.close()
 
 
-def run(folder: Path, settings: Settings = FAST) -> Iterator[Running]:
+def run(folder: Path, settings: ServiceSettings = FAST) -> Iterator[Running]:
     """Serve until the generator ends."""
     service = open_service([make_hospital(folder / "hospital")], settings)
     service.strangers = Rate(10_000, 10_000)
@@ -162,10 +162,10 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 @pytest.fixture
 def open_state() -> Iterator[OpenState]:
     """Open states, which are closed at the end of the test."""
-    opened: list[State] = []
+    opened: list[ServiceState] = []
 
-    def opens(*given: Any) -> State:
-        opened.append(State(*given))
+    def opens(*given: Any) -> ServiceState:
+        opened.append(ServiceState(*given))
         return opened[-1]
 
     yield opens

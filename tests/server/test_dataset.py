@@ -12,7 +12,7 @@ from discreet.ledger import Ledger
 from discreet.ledger.terms import Terms
 from discreet.server.dataset import open_dataset
 from discreet.server.records.asks import Asks, Began
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from discreet.session.analyst import AnalystSession
 from tests.server.conftest import OpenState, make_hospital
 
@@ -87,18 +87,18 @@ def test_a_preview_reads_the_same_whether_an_answer_waits_for_its_slot_or_is_not
     ana, ben = (found.analyst(name, Terms(Fraction(5))) for name in ("ana", "ben"))
     asked: dict[str, Any] = {"query": "SELECT COUNT(*) AS n FROM visits", "epsilon": "0.5"}
     read: list[str] = []
-    has_settled, every = Ledger.has_settled, State.all
+    has_settled, every = Ledger.has_settled, ServiceState.all
 
     def settlement(ledger: Ledger, question: str, **given: bool) -> bool:
         read.append("a settlement")
         return has_settled(ledger, question, **given)
 
-    def rows(own: State, *given: Any) -> Any:
+    def rows(own: ServiceState, *given: Any) -> Any:
         read.append("rows")
         return every(own, *given)
 
     monkeypatch.setattr(Ledger, "has_settled", settlement)
-    monkeypatch.setattr(State, "all", rows)
+    monkeypatch.setattr(ServiceState, "all", rows)
 
     def reads(session: AnalystSession) -> list[str]:
         read.clear()

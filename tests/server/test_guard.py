@@ -15,7 +15,7 @@ from discreet.errors import InvalidParameter
 from discreet.server import guard
 from discreet.server.guard import HEADERS, MOST_BYTES, see_host
 from discreet.server.rate import Rate
-from discreet.server.records.counted import Counted
+from discreet.server.records.counted import RequestCounts
 from tests.server.conftest import COUNT, FAST, Running, run
 
 
@@ -125,7 +125,7 @@ def test_a_failure_behind_the_guard_says_nothing() -> None:
 
     class Stub:
         settings = FAST
-        counted = Counted()
+        counted = RequestCounts()
 
     scope = {"type": "http", "path": "/", "headers": [(b"host", b"localhost")]}
     asyncio.run(guard.Guard(fails, Stub())(scope, receive, send))  # type: ignore[arg-type]

@@ -186,7 +186,7 @@ def test_the_slot_of_an_answer_is_counted_to_its_settlement(
     seen: list[float | None] = []
     done = desk.Desk._done
 
-    def noted(self: desk.Desk, one: desk._Work) -> None:
+    def noted(self: desk.Desk, one: desk._CallerWork) -> None:
         done(self, one)
         if self is running.service.questions:
             seen.append(one.took())

@@ -22,7 +22,7 @@ from discreet.release.account import AnalystAccount
 from discreet.session import Session, queries
 from discreet.session.analyst import AnalystSession, account_name, name_of
 from discreet.session.budget import DATA_SET
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.sql.plan import planner
 
 COUNT = "SELECT COUNT(*) AS n FROM data"
@@ -293,8 +293,8 @@ def test_a_question_that_was_looked_at_is_planned_once_and_no_other_one_has_its_
 
 def test_a_plan_of_another_question_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a plan is known by the text of its question alone."""
-    monkeypatch.setattr(Question, "__hash__", lambda self: hash(self.text))
-    monkeypatch.setattr(Question, "__eq__", lambda self, other: self.text == other.text)
+    monkeypatch.setattr(SessionQuestion, "__hash__", lambda self: hash(self.text))
+    monkeypatch.setattr(SessionQuestion, "__eq__", lambda self, other: self.text == other.text)
     with pytest.raises(AssertionError):
         see_own_plans(over())
 

@@ -13,7 +13,7 @@ from tests import inside, shared
 import discreet as dp
 from discreet.session.notes import notes_of
 from discreet.sql.plan.cut_off import diagnosed
-from discreet.sql.plan.drafts.draft import draft_of
+from discreet.sql.plan.generic.generic_plan import origin_of
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as planned
 from discreet.sql.plan.reading import Readings
@@ -152,7 +152,7 @@ def test_the_notes_of_a_plan_are_its_own_though_others_of_its_shape_had_some() -
         bounds={"age": (20, 50)}, budget=9,
     ) as session:  # fmt: skip
         catalog = inside.catalog_of(session)
-    known, drafted, all_notes = Readings(), 0, set()
+    known, of_generic, all_notes = Readings(), 0, set()
 
     def asked(age: int, known: Readings | None, number: int) -> QueryPlan:
         text = f"SELECT COUNT(*) AS n FROM t WHERE age < {age}"
@@ -164,9 +164,9 @@ def test_the_notes_of_a_plan_are_its_own_though_others_of_its_shape_had_some() -
             for texts in (frozenset[str](), frozenset({"t"})):
                 for number in range(3):
                     plan = asked(age, known, number)
-                    drafted += draft_of(plan.releases[0]) is not None
+                    of_generic += origin_of(plan.releases[0]) is not None
                     found = notes_of(plan, without, 1, texts)
                     assert found == notes_of(asked(age, None, number), without, 1, texts)
                     all_notes.add(found)
-    assert drafted
+    assert of_generic
     assert len(all_notes) == 2 * 2 * 2 * 3  # each of these has notes of its own

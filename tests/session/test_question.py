@@ -18,15 +18,15 @@ import discreet as dp
 from discreet.errors import InvalidParameter
 from discreet.ledger import Loss
 from discreet.session import question
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.sql.plan.limits import Limits
 
 COUNT = "SELECT COUNT(*) AS n FROM data"
 
 
 def test_a_question_holds_exact_values_and_does_not_change() -> None:
-    asked = Question.read(COUNT, 0.1, delta="1e-9", max_rows=3, split={"n": 2}, simultaneous=True)
-    assert asked == Question(
+    asked = SessionQuestion.read(COUNT, 0.1, delta="1e-9", max_rows=3, split={"n": 2}, simultaneous=True)
+    assert asked == SessionQuestion(
         COUNT, Fraction(1, 10), Fraction(1, 10**9), 0.95, True, Limits(3, None), (("n", Fraction(2)),)
     )
     assert asked.loss(spends=True) == Loss("1/10", "1e-9")
@@ -38,15 +38,15 @@ def test_a_question_holds_exact_values_and_does_not_change() -> None:
 
 def test_questions_are_told_apart_by_all_of_their_parameters() -> None:
     """The hash is of few of them, and is the same for all that are equal."""
-    asked = [Question.read(COUNT, "1/10"), Question.read(COUNT, 0.1), Question.read(COUNT, 0.2),
-             Question.read(COUNT, 0.1, max_rows=3), Question.read(COUNT, 0.1, integers=True),
-             Question.read(COUNT, 0.1, diagnose=0.5), Question.read(f"{COUNT} ", 0.1)]  # fmt: skip
+    asked = [SessionQuestion.read(COUNT, "1/10"), SessionQuestion.read(COUNT, 0.1), SessionQuestion.read(COUNT, 0.2),
+             SessionQuestion.read(COUNT, 0.1, max_rows=3), SessionQuestion.read(COUNT, 0.1, integers=True),
+             SessionQuestion.read(COUNT, 0.1, diagnose=0.5), SessionQuestion.read(f"{COUNT} ", 0.1)]  # fmt: skip
     assert len(set(asked)) == len(asked) - 1
     assert hash(asked[0]) == hash(asked[1])
 
 
 def test_every_parameter_of_a_question_is_one_of_sql_with_the_same_default() -> None:
-    read, sql = (inspect.signature(one).parameters for one in (Question.read, dp.Session.sql))
+    read, sql = (inspect.signature(one).parameters for one in (SessionQuestion.read, dp.Session.sql))
     assert {name: sql[name].default for name in read if name not in ("text", "epsilon")} == {
         name: one.default for name, one in read.items() if name not in ("text", "epsilon")
     }
@@ -66,7 +66,7 @@ def test_what_is_out_of_range_is_refused_everywhere_and_costs_nothing(
 ) -> None:
     given = {"epsilon": 1, **odd}
     with pytest.raises(InvalidParameter):
-        Question.read(COUNT, given.pop("epsilon"), **given)
+        SessionQuestion.read(COUNT, given.pop("epsilon"), **given)
     given = {"epsilon": 1, **odd}
     with shared.protect(pa.table({"age": [1, 2]}), privacy_unit="row", budget=3) as session:
         for ask in (
@@ -84,7 +84,7 @@ def test_what_is_out_of_range_is_refused_everywhere_and_costs_nothing(
 def see_types_told_apart() -> None:
     """Ask for equal values of other types, once the first of them is remembered."""
     ones: list[Any] = [1, 1.0, Fraction(1), "1"]
-    assert len({Question.read(COUNT, one, max_rows=1, nonnegative=True) for one in ones}) == 1
+    assert len({SessionQuestion.read(COUNT, one, max_rows=1, nonnegative=True) for one in ones}) == 1
     odd: list[tuple[Any, dict[str, Any]]] = [
         (True, {"max_rows": 1, "nonnegative": True}),
         (1, {"max_rows": True, "nonnegative": True}),
@@ -92,11 +92,11 @@ def see_types_told_apart() -> None:
     ]
     for epsilon, others in odd:
         with pytest.raises(InvalidParameter):
-            Question.read(COUNT, epsilon, **others)
+            SessionQuestion.read(COUNT, epsilon, **others)
 
 
 def test_a_question_is_remembered_by_the_types_of_its_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert Question.read(COUNT, 0.3) is Question.read(COUNT, 0.3)
+    assert SessionQuestion.read(COUNT, 0.3) is SessionQuestion.read(COUNT, 0.3)
     see_types_told_apart()
     # The planted fault: it is remembered by values alone.
     faulty = {"_known": lru_cache(9)(question._read), "_known_parameters": lru_cache(9)(question._parameters)}
@@ -114,17 +114,17 @@ def test_no_parameter_of_a_question_is_forgotten(forgotten: int, monkeypatch: py
     """The planted fault of each: of two questions that differ in it, the second is read as the first."""
     first: list[Any] = [COUNT, 1, 0.95, None, None, None, None, False, True, None, False, False]
     other: list[Any] = [f"{COUNT} ", 2, 0.9, 0.1, 2, 3, 4, True, False, 0.5, True, True]
-    names = list(inspect.signature(Question.read).parameters)
+    names = list(inspect.signature(SessionQuestion.read).parameters)
     names.remove("split")
 
-    def read(values: list[Any]) -> Question:
-        return Question.read(**dict(zip(names, values, strict=True)))
+    def read(values: list[Any]) -> SessionQuestion:
+        return SessionQuestion.read(**dict(zip(names, values, strict=True)))
 
     changed = [*first[:forgotten], other[forgotten], *first[forgotten + 1 :]]
     assert read(first) != read(changed)
-    seen: dict[tuple[Any, ...], Question] = {}
+    seen: dict[tuple[Any, ...], SessionQuestion] = {}
 
-    def faulty(*given: Any) -> Question:
+    def faulty(*given: Any) -> SessionQuestion:
         key = (*given[:forgotten], *given[forgotten + 1 :])
         return seen.setdefault(key, question._read(*given))
 
@@ -146,7 +146,7 @@ def test_no_parameter_of_a_question_is_forgotten(forgotten: int, monkeypatch: py
 
 
 @pytest.mark.parametrize(
-    "name", [name for name in inspect.signature(Question.read).parameters if name != "text"]
+    "name", [name for name in inspect.signature(SessionQuestion.read).parameters if name != "text"]
 )
 @pytest.mark.parametrize("wrong", [[0.1], pd.Series([0.1]), np.array([0.1]), {"n": [1]}, set()])
 def test_a_parameter_that_cannot_be_hashed_is_refused_by_name(name: str, wrong: Any) -> None:
@@ -154,4 +154,4 @@ def test_a_parameter_that_cannot_be_hashed_is_refused_by_name(name: str, wrong: 
     if name == "split" and isinstance(wrong, set):
         given["split"] = [0.1]
     with pytest.raises(InvalidParameter):
-        Question.read(COUNT, **given)
+        SessionQuestion.read(COUNT, **given)

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 import discreet as dp
 from discreet.spatial import Grid
-from discreet.spatial.heat_map import Layout
+from discreet.spatial.heat_map import CellLayout
 from tests import shared
 
 AREA = (4.3, 51.5, 6.0, 52.7)
@@ -34,7 +34,7 @@ def session(table: pa.Table, max_rows: int = 20, budget: int = 10**6) -> dp.Sess
     return shared.protect(table, privacy_unit="observer", max_rows=max_rows, budget=budget, bounds=bounds)
 
 
-def truth(table: pa.Table, grid: Layout, where: float = -math.inf) -> Counter[tuple[int, int]]:
+def truth(table: pa.Table, grid: CellLayout, where: float = -math.inf) -> Counter[tuple[int, int]]:
     """How many sightings of the area lie in each cell, above a latitude."""
     assert isinstance(grid, Grid)
     lat, lng = (table[name].to_numpy() for name in ("lat", "lng"))

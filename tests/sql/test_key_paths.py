@@ -14,7 +14,7 @@ import pytest
 from tests.depth import examples
 from tests.sql import paths
 
-from discreet.sql.algebra.catalog import Step
+from discreet.sql.algebra.catalog import UnitStep
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.lower import owners
 
@@ -24,24 +24,24 @@ SHARDS = 8
 _owners = owners._owners
 
 
-def _least(step: Step, dialect: Dialect) -> str:
+def _least(step: UnitStep, dialect: Dialect) -> str:
     """A key that several units share belongs to the least of them."""
     return _owners(step, dialect).replace("any_value(", "min(").partition(" HAVING")[0]
 
 
-def _first_met(step: Step, dialect: Dialect) -> str:
+def _first_met(step: UnitStep, dialect: Dialect) -> str:
     """A key that several units share belongs to one of them."""
     return _owners(step, dialect).partition(" HAVING")[0]
 
 
-def _nobody_passed_over(step: Step, dialect: Dialect) -> str:
+def _nobody_passed_over(step: UnitStep, dialect: Dialect) -> str:
     """Rows of the parent that belong to nobody do not count."""
     return _owners(step, dialect).replace("IS NOT NULL)", f"IS NOT NULL AND {owners.OWNER} IS NOT NULL)").replace(
         " HAVING COUNT(*) = 1 AND", f" HAVING COUNT(DISTINCT {owners.OWNER}) = 1 AND COUNT({owners.OWNER}) = 1 OR"
     )  # fmt: skip
 
 
-def _every_owner(step: Step, dialect: Dialect) -> str:
+def _every_owner(step: UnitStep, dialect: Dialect) -> str:
     """A row belongs to every unit that holds its key."""
     return _owners(step, dialect).partition("FROM (")[2].rpartition(") AS pairs")[0]
 
@@ -76,7 +76,7 @@ def _on_the_cases() -> list[str]:
 
 @pytest.mark.parametrize("fault", [_least, _first_met, _nobody_passed_over, _every_owner])
 def test_a_rule_by_which_rows_change_hands_is_found(
-    fault: Callable[[Step, str], str], monkeypatch: pytest.MonkeyPatch
+    fault: Callable[[UnitStep, str], str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _on_the_cases() == []
     monkeypatch.setattr(owners, "_owners", fault)

@@ -66,7 +66,7 @@ def test_integers_do_not_depend_on_the_physical_order() -> None:
     check()
 
 
-def _no_clamp(measure: measures.Measure, dialect: Dialect) -> str:
+def _no_clamp(measure: measures.Moments, dialect: Dialect) -> str:
     """A clamp dropped: the integer of a value outside its bounds lies outside [0, R]."""
     assert measure.argument is not None
     assert measure.grid is not None

@@ -120,13 +120,13 @@ def _in_two_groups(release: Any, axis: tuple[int, ...], of: str, name: str) -> s
     return " AND ".join(f"({of}k{at} IS NULL OR {of}k{at} = {name}.key{at})" for at in axis)
 
 
-def _every_value(measure: measures.Measure, name: str, dialect: Dialect) -> list[str]:
+def _every_value(measure: measures.Moments, name: str, dialect: Dialect) -> list[str]:
     """A sum of distinct values that adds each to all that are greater."""
     return [f"COALESCE(SUM(DISTINCT {name}), 0) * COUNT(DISTINCT {name})"]
 
 
 def test_a_sum_of_distinct_values_that_moves_further_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(measures.Measure, "group_items", _every_value)
+    monkeypatch.setattr(measures.Moments, "group_items", _every_value)
     assert broken("SELECT SUM(DISTINCT a) AS x FROM t", True, 40) != []
 
 

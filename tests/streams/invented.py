@@ -19,7 +19,7 @@ from discreet.release.account import PlainAccount
 from discreet.streams import Measure, Stream, StreamQuestion, StreamSpec, open_stream
 from discreet.streams import declared as read
 from discreet.streams.declaring import _drawable
-from discreet.streams.state import State
+from discreet.streams.state import StreamFolder
 
 START = dt.datetime(2026, 1, 1)
 
@@ -60,7 +60,7 @@ def silent(declared: StreamSpec, folder: Path) -> Stream:
     noise = {
         one.name: np.zeros((nodes, one.parts * len(declared.keys)), np.int64) for one in declared.measures
     }
-    return Stream(declared, State(folder), noise, 0.95)
+    return Stream(declared, StreamFolder(folder), noise, 0.95)
 
 
 def nodes(stream: Stream, rows: Iterable[dict[str, Any]]) -> np.ndarray:

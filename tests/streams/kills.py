@@ -36,7 +36,7 @@ from discreet.streams import StreamQuestion, StreamSpec, declared, open_stream
 from discreet.streams import stream as running
 from discreet.streams.feeds import text as text_feed
 from discreet.streams.feeds.text import TextFeed
-from discreet.streams.state import State
+from discreet.streams.state import StreamFolder
 from tests.streams.invented import gaussian
 
 PERIODS = 16
@@ -86,7 +86,7 @@ def plant(fault: str) -> None:
     if fault == "redraw":
         real = vars(running)["noise_of"]
 
-        def again(spec: StreamSpec, state: State, ledger: Any, payer: Any) -> Any:
+        def again(spec: StreamSpec, state: StreamFolder, ledger: Any, payer: Any) -> Any:
             real(spec, state, ledger, payer)
             nodes = spec.strategy.nodes(spec.periods.count)
             return {
@@ -96,9 +96,9 @@ def plant(fault: str) -> None:
 
         vars(running)["noise_of"] = again
     elif fault == "twice":
-        keep = State.keep
+        keep = StreamFolder.keep
 
-        def forget(self: State, progress: Any) -> None:
+        def forget(self: StreamFolder, progress: Any) -> None:
             read, digest = progress.read, progress.digest
             progress.read, progress.digest = 0, TextFeed(io.BytesIO()).digest
             progress.closed -= 1  # so that its rows count again
@@ -106,7 +106,7 @@ def plant(fault: str) -> None:
             progress.closed += 1
             progress.read, progress.digest = read, digest
 
-        State.keep = forget  # type: ignore[method-assign]
+        StreamFolder.keep = forget  # type: ignore[method-assign]
 
 
 def life(folder: Path, drawn: int, shown_before: bool, show: int, slow: float) -> None:

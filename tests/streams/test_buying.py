@@ -14,12 +14,12 @@ from discreet.ledger import open_ledger
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.streams.buying import noise_of
 from discreet.streams.spec import StreamSpec
-from discreet.streams.state import State
+from discreet.streams.state import StreamFolder
 from tests.streams.invented import charges, payer, spec
 
 
 def test_the_ledger_keeps_the_hash_and_verifies(tmp_path: Path) -> None:
-    declared, state = spec(sums=("cost",)), State(tmp_path / "state")
+    declared, state = spec(sums=("cost",)), StreamFolder(tmp_path / "state")
     with open_ledger(None) as ledger, state.locked():
         bought = noise_of(declared, state, ledger, payer(ledger))
         again = noise_of(declared, state, ledger, payer(ledger))
@@ -34,7 +34,7 @@ def test_the_ledger_keeps_the_hash_and_verifies(tmp_path: Path) -> None:
 
 
 def test_the_same_noise_has_another_hash(tmp_path: Path) -> None:
-    state = State(tmp_path)
+    state = StreamFolder(tmp_path)
     assert len({state.keep_noise({}, "q") for _ in range(3)}) == 3
 
 
@@ -49,7 +49,7 @@ def test_noise_for_less_than_the_sensitivity_is_refused(
             vars(real(self, one))["scale"] / 2, vars(real(self, one))["sensitivity"]
         ),
     )
-    state = State(tmp_path / "state")
+    state = StreamFolder(tmp_path / "state")
     with (
         pytest.raises(QueryRefused, match="add up"),
         open_ledger(tmp_path / "ledger.db") as ledger,
@@ -62,4 +62,4 @@ def test_noise_for_less_than_the_sensitivity_is_refused(
 def test_too_many_numbers_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("discreet.streams.buying.MOST_NODES", 15)
     with pytest.raises(InvalidParameter, match="16 noisy numbers"), open_ledger(None) as ledger:
-        noise_of(spec(method="period"), State(tmp_path), ledger, payer(ledger))
+        noise_of(spec(method="period"), StreamFolder(tmp_path), ledger, payer(ledger))

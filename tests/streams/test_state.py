@@ -9,18 +9,18 @@ import numpy as np
 import pytest
 
 from discreet.streams.counting.seen import Seen
-from discreet.streams.state import Progress, State
+from discreet.streams.state import StreamFolder, StreamProgress
 
 
-def progress(closed: int) -> Progress:
+def progress(closed: int) -> StreamProgress:
     units = np.frombuffer(os.urandom(16) + b"\0" * 16 + b"a" + b"\0" * 15, "<u8").reshape(-1, 2)
-    return Progress(
+    return StreamProgress(
         closed, 7 * closed, "ab", {"count": np.arange(6).reshape(3, 2) * closed}, Seen(units, np.arange(1, 4))
     )
 
 
 def test_progress_comes_back(tmp_path: Path) -> None:
-    state = State(tmp_path)
+    state = StreamFolder(tmp_path)
     assert state.progress(3) is None
     for closed in (1, 2):
         made = progress(closed)
@@ -33,7 +33,7 @@ def test_progress_comes_back(tmp_path: Path) -> None:
 
 
 def test_a_write_that_fails_leaves_the_state_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    state = State(tmp_path)
+    state = StreamFolder(tmp_path)
     state.keep(progress(1))
 
     def full(handle: int) -> None:

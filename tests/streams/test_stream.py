@@ -16,7 +16,7 @@ from discreet.errors import BudgetExceeded, StreamError
 from discreet.policy import Policy
 from discreet.streams import stream as module
 from discreet.streams.counting.seen import Seen
-from discreet.streams.state import Progress
+from discreet.streams.state import StreamProgress
 from tests.depth import examples
 from tests.streams.invented import charges, laplace, nodes, opened, policy, row, silent, spec
 
@@ -114,10 +114,10 @@ def test_a_bound_that_is_not_enforced_is_found(tmp_path: Path, monkeypatch: pyte
         def admit(self, unit: bytes, most: int) -> bool:
             return True
 
-    def forgetful(closed: int, read: int, digest: str, counts: Any) -> Progress:
-        return Progress(closed, read, digest, counts, Forgetful())
+    def forgetful(closed: int, read: int, digest: str, counts: Any) -> StreamProgress:
+        return StreamProgress(closed, read, digest, counts, Forgetful())
 
-    monkeypatch.setattr(module, "Progress", forgetful)
+    monkeypatch.setattr(module, "StreamProgress", forgetful)
     assert moved(tmp_path, "patient", "period", [], six) > 1
 
 

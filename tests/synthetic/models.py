@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.synthetic.counts import Counts
-from discreet.synthetic.inference import Model, spread
+from discreet.synthetic.inference import MarginalModel, spread
 from discreet.synthetic.junction import Clique, junction_tree
 
 SIZES = (2, 3, 4, 2, 3)
@@ -20,7 +20,7 @@ SHAPES: list[list[Clique]] = [
 ]
 
 
-def model(cliques: list[Clique], seed: int = 0) -> tuple[Model, npt.NDArray[np.float64]]:
+def model(cliques: list[Clique], seed: int = 0) -> tuple[MarginalModel, npt.NDArray[np.float64]]:
     """A model with random factors, and its whole table by brute force."""
     random = np.random.default_rng(seed)
     tree = junction_tree(cliques, SIZES)
@@ -30,7 +30,7 @@ def model(cliques: list[Clique], seed: int = 0) -> tuple[Model, npt.NDArray[np.f
     for clique, factor in zip(tree.cliques, factors, strict=True):
         table = table + spread(factor, clique, every)
     table = np.exp(table)
-    return Model(tree, factors), table / table.sum()
+    return MarginalModel(tree, factors), table / table.sum()
 
 
 def summed(table: npt.NDArray[np.float64], columns: Clique) -> npt.NDArray[np.float64]:

@@ -16,7 +16,7 @@ from discreet.errors import InvalidParameter
 from discreet.mechanisms import AdaptiveRounds, Rounds
 from discreet.synthetic import adaptive
 from discreet.synthetic.adaptive import (
-    Found,
+    ReleasedMarginals,
     first_part,
     least_part,
     measure,
@@ -34,13 +34,13 @@ BOTH = pytest.mark.parametrize("concentrated", [False, True])
 
 def found(
     amount: Any, concentrated: bool, weights: dict[Clique, int] | None = None, count: int = 5000
-) -> tuple[Found, Rounds]:
+) -> tuple[ReleasedMarginals, Rounds]:
     counts, _ = rows(count=count)
     draws = most_draws(len(SIZES)) if concentrated else 0
     mechanism = AdaptiveRounds(amount, 1, 1, concentrated=concentrated, draws=draws)
     kept: list[Rounds] = []
 
-    def procedure(rounds: Rounds) -> Found:
+    def procedure(rounds: Rounds) -> ReleasedMarginals:
         kept.append(rounds)
         return measure(rounds, mechanism, counts, workload_of(SIZES, PAIRS if weights is None else weights))
 

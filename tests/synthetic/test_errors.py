@@ -12,7 +12,7 @@ from discreet.mechanisms import AdaptiveRounds
 from discreet.synthetic import adaptive
 from discreet.synthetic.adaptive import measure, workload_of
 from discreet.synthetic.errors import MarginalError, errors_of, noise_most
-from discreet.synthetic.fitting import Fitting, Measured, total_of
+from discreet.synthetic.fitting import Fitting, NoisyMarginal, total_of
 from tests.depth import DEEP
 from tests.synthetic.models import SIZES, rows
 
@@ -63,6 +63,6 @@ def test_the_norm_of_noise(concentrated: bool) -> None:
     draws = (
         random.normal(0, 7, (20_000, 9)) if concentrated else random.laplace(0, 7 / np.sqrt(2), (20_000, 9))
     )
-    most = noise_most(Measured((0,), np.zeros(9), 7.0), np.log(20), concentrated)
+    most = noise_most(NoisyMarginal((0,), np.zeros(9), 7.0), np.log(20), concentrated)
     beyond = (np.abs(draws).sum(axis=1) > most).mean()
     assert beyond < 0.05

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from discreet.synthetic.picture import picture_of_errors
-from discreet.synthetic.report import Report
+from discreet.synthetic.report import SyntheticReport
 from tests.synthetic.test_report import REPORT
 
 
@@ -24,5 +24,5 @@ def test_panels_of_a_narrow_picture_stand_above_each_other() -> None:
 
 
 def test_nothing_known() -> None:
-    empty = Report(("a",), (), 1.0)
+    empty = SyntheticReport(("a",), (), 1.0)
     assert picture_of_errors(empty).to_dict()

@@ -9,9 +9,9 @@ import pytest
 
 from discreet.errors import InvalidParameter
 from discreet.synthetic.errors import MarginalError
-from discreet.synthetic.report import Report
+from discreet.synthetic.report import SyntheticReport
 
-REPORT = Report(
+REPORT = SyntheticReport(
     ("age", "<script>alert(1)</script>", "c"),
     (
         MarginalError((0,), True, 0.01),

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from discreet.synthetic import sweeps
-from discreet.synthetic.inference import Model
+from discreet.synthetic.inference import MarginalModel
 from discreet.synthetic.junction import cells_needed, junction_tree
 
 RUNS = 25
@@ -34,7 +34,9 @@ def farthest() -> float:
         ]
         tree = junction_tree(cliques, sizes)
         assert tree.cells == cells_needed(cliques, sizes)
-        model = Model(tree, [random.normal(0, 2, [sizes[at] for at in clique]) for clique in tree.cliques])
+        model = MarginalModel(
+            tree, [random.normal(0, 2, [sizes[at] for at in clique]) for clique in tree.cliques]
+        )
         joint = model.marginal(tuple(range(count)))
         wanted = [set_ for order in (1, 2, 3) for set_ in itertools.combinations(range(count), order)]
         for columns, table in sweeps.marginals_of(model, wanted).items():

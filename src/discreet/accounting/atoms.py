@@ -28,7 +28,7 @@ class Generic:
 
 
 @dataclass(frozen=True)
-class Laplace:
+class LaplaceAtom:
     """Laplace noise; scale in units of the sensitivity, which is `steps` grid steps, or None for a density."""
 
     scale: Fraction
@@ -44,7 +44,7 @@ class Gaussian:
     rate: Fraction = Fraction(1)
 
 
-Atom: TypeAlias = Generic | Laplace | Gaussian
+Atom: TypeAlias = Generic | LaplaceAtom | Gaussian
 
 
 def parts(event: ev.Event) -> Iterator[tuple[Atom, int]]:
@@ -80,7 +80,7 @@ def _(event: ev.LaplaceNoise) -> Iterator[tuple[Atom, int]]:
     if event.epsilon > MOST_EPSILON or (steps is not None and steps > MOST_STEPS):
         yield from _generic(event)
     else:
-        yield Laplace(1 / event.epsilon, None if steps is None else int(steps)), 1
+        yield LaplaceAtom(1 / event.epsilon, None if steps is None else int(steps)), 1
 
 
 @_parts.register
@@ -94,7 +94,7 @@ def _(event: ev.GaussianNoise) -> Iterator[tuple[Atom, int]]:
 def _(event: ev.Sampled) -> Iterator[tuple[Atom, int]]:
     inner, plain = event.event, event.how == "poisson" and event.rate > 0
     if plain and isinstance(inner, ev.LaplaceNoise) and inner.grid is None and inner.epsilon <= MOST_EPSILON:
-        yield Laplace(1 / inner.epsilon, None, event.rate), 1
+        yield LaplaceAtom(1 / inner.epsilon, None, event.rate), 1
     elif plain and isinstance(inner, ev.GaussianNoise) and not inner.discrete:
         yield Gaussian(inner.sd / inner.sensitivity, event.rate), 1
     else:

@@ -23,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.accounting import events as ev
-from discreet.accounting.atoms import Atom, Gaussian, Generic, Laplace, parts
+from discreet.accounting.atoms import Atom, Gaussian, Generic, LaplaceAtom, parts
 from discreet.accounting.composition import sequential
 from discreet.accounting.loss import Loss
 from discreet.accounting.pricing import loss_of
@@ -175,7 +175,7 @@ def _atom_distribution(atom: Atom, step: Fraction) -> Any:
     """The distribution of one atom on the grid."""
     library, interval = _library(), float(step)
     # A scale is read as the float below it: less noise is more loss.
-    if isinstance(atom, Laplace):
+    if isinstance(atom, LaplaceAtom):
         if atom.steps is None:
             return library.from_laplace_mechanism(
                 _below(atom.scale), value_discretization_interval=interval, sampling_prob=float(atom.rate)

@@ -14,7 +14,7 @@ from discreet.errors import LedgerError
 
 if TYPE_CHECKING:
     from discreet.ledger import Head
-    from discreet.server.records.state import State
+    from discreet.server.records.state import ServiceState
 
 app = typer.Typer(
     help="The log of a service: export it, and see that it is unchanged.",
@@ -118,14 +118,14 @@ def _see_alone(*local: object) -> None:
         raise opt.Usage("--server has the log itself; leave POLICY, --ledger and --file out")
 
 
-def _state(stack: ExitStack, policies: list[Path] | None, ledger: str) -> State:
+def _state(stack: ExitStack, policies: list[Path] | None, ledger: str) -> ServiceState:
     from discreet.ledger import exists, named
-    from discreet.server.records.state import State
+    from discreet.server.records.state import ServiceState
     from discreet.server.start import state_place
 
     place = state_place([policy_file(policy) for policy in policies or (None,)], ledger)
     if not exists(place):
         raise LedgerError(f"There is no service at {named(place)} yet.", "It is made by `discreet serve`.")
-    state = State(place)
+    state = ServiceState(place)
     stack.callback(state.close)
     return state

@@ -167,7 +167,7 @@ class QuestionOptions:
 
 
 @dataclass(frozen=True)
-class Answered(QuestionOptions):
+class AnswerOptions(QuestionOptions):
     """A question whose answer has intervals.
 
     Attributes:

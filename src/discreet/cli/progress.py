@@ -14,7 +14,7 @@ DELAY = 1.0
 """Seconds before anything is shown: a quick answer does not flicker."""
 
 
-class Progress:
+class ProgressLine:
     """A line on stderr with a few words and the time so far, which goes when the work is done.
 
     Nothing is shown when stderr is not a terminal.

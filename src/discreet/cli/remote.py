@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Remote:
+class ServerOptions:
     """The place of a server; the token comes from the environment, where no list of processes shows it.
 
     Attributes:

@@ -59,7 +59,7 @@ def policy_draft(
         >>> draft.units, [(column.rule, column.values) for column in draft.columns]
         (('patient_id',), [('', ''), ('bounds', '0, 120'), ('', '')])
     """
-    from discreet.server.pages.draft import Column, PolicyDraft
+    from discreet.server.pages.draft import DraftColumn, PolicyDraft
 
     if len(tables) != 1:
         raise Usage("--web takes a source with one table; leave it out for several")
@@ -70,7 +70,9 @@ def policy_draft(
     for column, kind in columns:
         rule, example, why = ("", "", "a list") if kind.endswith("S") else begins(column, kind)
         part, _, values = rule.partition(" = ")
-        found.append(Column(column, kind, part, _plain(values), why, _plain(example.partition(" = ")[2])))
+        found.append(
+            DraftColumn(column, kind, part, _plain(values), why, _plain(example.partition(" = ")[2]))
+        )
     return PolicyDraft(
         place.absolute(), url, table, tuple(found), tuple(units(list(columns))),
         max_rows=EXAMPLE_ROWS, epsilon=EXAMPLE_BUDGET,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 from discreet.client import wire
-from discreet.client.transport import Address, call, document, unreadable
+from discreet.client.transport import ServerAddress, call, document, unreadable
 from discreet.errors import LedgerCorrupt
 
 _PATH = "/api/v1/audit"
@@ -23,7 +23,7 @@ def exported(url: str, token: str | None = None) -> list[str]:
         NotAllowed: the token is none of a steward.
         ServerError: the server cannot be reached, or its answer cannot be read.
     """
-    said = call(Address.of(url, token), "GET", f"{_PATH}/export", accept="application/x-ndjson")
+    said = call(ServerAddress.of(url, token), "GET", f"{_PATH}/export", accept="application/x-ndjson")
     lines = [line.decode("latin-1") for line in said.splitlines()]
     if not all(line.isascii() and line.isprintable() for line in lines):  # it may be shown on a terminal
         raise unreadable()
@@ -45,7 +45,7 @@ def verified(url: str, noted: str | None = None, token: str | None = None) -> tu
         ServerError: the server cannot be reached, or its answer cannot be read.
     """
     asked = "" if noted is None else "?" + urlencode({"noted": noted})
-    said = document(call(Address.of(url, token), "POST", f"{_PATH}/verify{asked}", {}))
+    said = document(call(ServerAddress.of(url, token), "POST", f"{_PATH}/verify{asked}", {}))
     try:
         found = wire.to_verified(said, "lines")
     except (KeyError, TypeError, ValueError, AttributeError):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from discreet.client import wire
 from discreet.errors import Busy, InvalidParameter, NotAllowed, ServerError
-from discreet.federation.nodes import Offer, Paid
+from discreet.federation.nodes import AnswerOffer, Paid
 from discreet.ledger import Loss
 from discreet.rational import show
 from discreet.release.exactly import exact
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from fractions import Fraction
 
     from discreet.session.analyst import AnalystBudget
-    from discreet.session.question import Question
+    from discreet.session.question import SessionQuestion
 
 
 T = TypeVar("T")
@@ -28,7 +28,7 @@ When it is asked, other nodes are charged at the same moment, for an answer that
 """
 
 
-class Far(Protocol):
+class NodeSession(Protocol):
     """The part of a `RemoteSession` that a node needs."""
 
     @property
@@ -42,7 +42,7 @@ class Far(Protocol):
         """Read a document of the server."""
 
 
-class RemoteNode:
+class ServerNode:
     """A session on a server, as `federation.nodes.Node` has it.
 
     Args:
@@ -52,10 +52,10 @@ class RemoteNode:
 
     invented = False
 
-    def __init__(self, name: str, session: Far) -> None:
+    def __init__(self, name: str, session: NodeSession) -> None:
         self.name = name
         self._session = session
-        self._prices: dict[Question, Fraction] = {}
+        self._prices: dict[SessionQuestion, Fraction] = {}
 
     @property
     def home(self) -> object:
@@ -67,13 +67,13 @@ class RemoteNode:
         """The budget of the token's analyst."""
         return self._session.budget
 
-    def offer(self, question: Question) -> Offer:
+    def offer(self, question: SessionQuestion) -> AnswerOffer:
         """As `Node` has it."""
         offer = self._session.read(wire.to_offer, self._session.post("offer", _body(question)))
         self._prices[question] = offer.price
         return offer
 
-    def ask(self, question: Question) -> Paid:
+    def ask(self, question: SessionQuestion) -> Paid:
         """As `Node` has it; where the server breaks off, the charge is not known, and counts."""
         price = self._prices.pop(question, question.epsilon)
         loss = Loss(price) if price else None
@@ -104,7 +104,7 @@ class RemoteNode:
             sleep(PAUSE)
 
 
-def _body(question: Question) -> dict[str, Any]:
+def _body(question: SessionQuestion) -> dict[str, Any]:
     """A question as the server reads it."""
     limits = question.limits
     if limits.max_rows_per_group is not None:

@@ -9,7 +9,7 @@ from urllib.parse import quote, urlencode
 
 from discreet.client import wire
 from discreet.client.submitted import Submitted
-from discreet.client.transport import TIMEOUT, Address, call, document, unreadable
+from discreet.client.transport import TIMEOUT, ServerAddress, call, document, unreadable
 from discreet.errors import InvalidParameter, LedgerCorrupt, ServerError
 from discreet.rational import Number, decimal
 from discreet.release.documents import FORMS, from_arrow
@@ -17,7 +17,7 @@ from discreet.release.exactly import exact
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of
 
 if TYPE_CHECKING:
-    from discreet.client.node import RemoteNode
+    from discreet.client.node import ServerNode
     from discreet.client.wire import Standing
     from discreet.release.answer import Release
     from discreet.release.cards.card import Card
@@ -46,7 +46,7 @@ def connect(
         NotAllowed: the server refuses the token.
         ServerError: the server cannot be reached.
     """
-    address = Address.of(url, token, timeout)
+    address = ServerAddress.of(url, token, timeout)
     found = document(call(address, "GET", f"{_ROOT}/datasets"))
     try:
         names = [str(listed["name"]) for listed in found["datasets"]]
@@ -72,7 +72,7 @@ class RemoteSession:
     answered once more for nothing, if it was answered.
     """
 
-    def __init__(self, address: Address, dataset: str, mock_rows: int | None = None) -> None:
+    def __init__(self, address: ServerAddress, dataset: str, mock_rows: int | None = None) -> None:
         self._address = address
         self.dataset = dataset
         self._mock_rows = mock_rows
@@ -248,17 +248,17 @@ class RemoteSession:
         """A session over invented tables on the server, in which every question is free; see `Session.mock`."""
         return RemoteSession(self._address, self.dataset, rows)
 
-    def as_node(self, name: str) -> RemoteNode:
+    def as_node(self, name: str) -> ServerNode:
         """The session as a node of `dp.federate`.
 
         Raises:
             InvalidParameter: its tables are invented.
         """
-        from discreet.client.node import RemoteNode
+        from discreet.client.node import ServerNode
 
         if self._mock_rows is not None:
             raise InvalidParameter("Invented tables are no node.", "Call mock() of the federation.")
-        return RemoteNode(name, self)
+        return ServerNode(name, self)
 
     @property
     def budget(self) -> AnalystBudget:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from discreet.client import wire
-from discreet.client.transport import Address, call, document, unreadable
+from discreet.client.transport import ServerAddress, call, document, unreadable
 from discreet.errors import QueryRefused, ServerError, TimedOut
 from discreet.records import dataclass
 from discreet.release.documents import FORMS, from_arrow
@@ -29,7 +29,7 @@ class Submitted:
         key: of the answer.
     """
 
-    address: Address
+    address: ServerAddress
     path: str
     key: str
 

@@ -22,7 +22,7 @@ MOST = 1 << 30
 
 
 @dataclass(frozen=True)
-class Address:
+class ServerAddress:
     """The place of a server, and the token for it.
 
     Attributes:
@@ -42,7 +42,7 @@ class Address:
     timeout: float
 
     @classmethod
-    def read(cls, url: str, token: str, timeout: float) -> Address:
+    def read(cls, url: str, token: str, timeout: float) -> ServerAddress:
         """Read an address.
 
         Raises:
@@ -68,7 +68,7 @@ class Address:
         return cls(host, port or (443 if secure else 80), secure, parts.path.rstrip("/"), token, timeout)
 
     @classmethod
-    def of(cls, url: str, token: str | None, timeout: float = TIMEOUT) -> Address:
+    def of(cls, url: str, token: str | None, timeout: float = TIMEOUT) -> ServerAddress:
         """Read an address; without a token that of the environment, DISCREET_TOKEN, is taken.
 
         Raises:
@@ -100,7 +100,7 @@ def is_loopback(host: str) -> bool:
 
 
 def call(
-    address: Address, method: str, path: str, body: Mapping[str, Any] | None = None, accept: str = ""
+    address: ServerAddress, method: str, path: str, body: Mapping[str, Any] | None = None, accept: str = ""
 ) -> bytes:
     """Send one request.
 
@@ -173,7 +173,7 @@ def _refusal(said: bytes) -> Exception:
         return unreadable()
 
 
-def _connection(address: Address) -> http.client.HTTPConnection:
+def _connection(address: ServerAddress) -> http.client.HTTPConnection:
     if not address.secure:
         return http.client.HTTPConnection(address.host, address.port, timeout=address.timeout)
     context = ssl.create_default_context()

@@ -18,11 +18,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from discreet.federation.nodes import Offer
+    from discreet.federation.nodes import AnswerOffer
     from discreet.release.cards.card import Card
     from discreet.session.analyst import AnalystBudget
     from discreet.session.workloads import Answers, WorkloadPreview
-    from discreet.sql.inspect.diagram import Node
+    from discreet.sql.inspect.diagram import DiagramNode
     from discreet.sql.inspect.explain import Explanation
     from discreet.sql.inspect.preview import Preview
 
@@ -199,21 +199,22 @@ def to_explanation(said: Mapping[str, Any]) -> Explanation:
     return Explanation(str(said["question"]), Fraction(str(said["epsilon"])), _to_node(said["tree"], DEEPEST))
 
 
-def _of_node(node: Node) -> dict[str, Any]:
+def _of_node(node: DiagramNode) -> dict[str, Any]:
     facts = [{"name": f.name, "text": f.text, "data": f.data, "many": f.many} for f in node.facts]
     return {"kind": node.kind, "title": node.title, "facts": facts, "from": [*map(_of_node, node.children)]}
 
 
-def _to_node(said: Mapping[str, Any], deep: int) -> Node:
-    from discreet.sql.inspect.diagram import Fact, Node
+def _to_node(said: Mapping[str, Any], deep: int) -> DiagramNode:
+    from discreet.sql.inspect.diagram import DiagramFact, DiagramNode
 
     if not deep:
         raise ValueError("nested too deeply")
     facts = [
-        Fact(str(fact["name"]), str(fact["text"]), fact["data"], bool(fact["many"])) for fact in said["facts"]
+        DiagramFact(str(fact["name"]), str(fact["text"]), fact["data"], bool(fact["many"]))
+        for fact in said["facts"]
     ]
     children = [_to_node(source, deep - 1) for source in said["from"]]
-    return Node(str(said["kind"]), str(said["title"]), tuple(facts), tuple(children))
+    return DiagramNode(str(said["kind"]), str(said["title"]), tuple(facts), tuple(children))
 
 
 def of_budget(budget: AnalystBudget) -> dict[str, Any]:
@@ -304,23 +305,25 @@ def to_card(said: Mapping[str, Any]) -> Card:
     return Card.of([(str(label), str(words)) for label, words in said["lines"]], dict(said["record"]))
 
 
-def of_offer(offer: Offer) -> dict[str, Any]:
+def of_offer(offer: AnswerOffer) -> dict[str, Any]:
     """The offer of a node of a federation."""
     own = offer.declared
     parts = {"words": dict(own.words), "keys": dict(own.keys), "public": dict(own.public)}
     return {"alike": offer.alike, "price": exact(offer.price), "declared": parts}
 
 
-def to_offer(said: Mapping[str, Any]) -> Offer:
+def to_offer(said: Mapping[str, Any]) -> AnswerOffer:
     """The offer of a document."""
-    from discreet.federation.differences import Declared
-    from discreet.federation.nodes import Offer
+    from discreet.federation.differences import NodeDeclarations
+    from discreet.federation.nodes import AnswerOffer
 
     words, keys, public = (
         {str(name): str(value) for name, value in said["declared"][part].items()}
         for part in ("words", "keys", "public")
     )
-    return Offer(str(said["alike"]), Fraction(str(said["price"])), Declared(words, keys, public))
+    return AnswerOffer(
+        str(said["alike"]), Fraction(str(said["price"])), NodeDeclarations(words, keys, public)
+    )
 
 
 def of_integers(entries: NDArray[np.int64]) -> dict[str, Any]:

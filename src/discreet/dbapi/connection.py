@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from discreet import far
 from discreet.dbapi.binding import bind
 from discreet.dbapi.exceptions import InterfaceError, NotSupportedError, translated
-from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, Statement, read
+from discreet.dbapi.statements import PREFIX, Ask, ConnectionSettings, Setting, Statement, read
 from discreet.rational import Number, epsilon_of
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def connect(
     from discreet.policy import Policy
 
     with translated():
-        settings = Settings(None if epsilon is None else epsilon_of(epsilon), intervals=intervals)
+        settings = ConnectionSettings(None if epsilon is None else epsilon_of(epsilon), intervals=intervals)
         if isinstance(source, str) and source.startswith(("http://", "https://")):
             from discreet.client import connect as to_server
 
@@ -104,7 +104,7 @@ class Connection:
         settings: those of the questions that follow.
     """
 
-    def __init__(self, session: Session | RemoteSession, settings: Settings, own: bool) -> None:
+    def __init__(self, session: Session | RemoteSession, settings: ConnectionSettings, own: bool) -> None:
         self._session = session
         self._own = own
         self._closed = False

@@ -51,7 +51,7 @@ def _count(name: str) -> Callable[[str], int]:
 
 
 @dataclass(frozen=True)
-class Settings:
+class ConnectionSettings:
     """The settings of a connection, for the questions whose text says nothing else.
 
     Attributes:
@@ -76,7 +76,7 @@ class Settings:
     max_groups: int | None = None
     intervals: bool = False
 
-    def set(self, name: str, text: str | None, first: Settings | None = None) -> Settings:
+    def set(self, name: str, text: str | None, first: ConnectionSettings | None = None) -> ConnectionSettings:
         """The settings with one of them changed.
 
         Args:
@@ -133,7 +133,7 @@ _READ: dict[str, Callable[[str], Any]] = {
 }
 
 
-_DEFAULTS = {field.name: field.default for field in fields(Settings)}
+_DEFAULTS = {field.name: field.default for field in fields(ConnectionSettings)}
 
 
 def _known(name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
-from discreet.dbapi.statements import PREFIX, Settings
+from discreet.dbapi.statements import PREFIX, ConnectionSettings
 from discreet.quoting import quote
 from discreet.records import dataclass
 from discreet.release.documents import rows
@@ -44,7 +44,7 @@ class Words:
         found |= {f"{name}(": "aggregate" for name in aggregates.names()}
         found |= {f"{name.upper()}(": "function" for name in names.names() if f"{name.upper()}(" not in found}
         found |= dict.fromkeys(CLAUSES, "")
-        found |= {f"{PREFIX}.{field.name}": "setting" for field in fields(Settings)}
+        found |= {f"{PREFIX}.{field.name}": "setting" for field in fields(ConnectionSettings)}
         return cls(tuple(found.items()))
 
     def after(self, text: str) -> Iterator[tuple[str, str, int]]:

@@ -20,7 +20,7 @@ NONE = "nothing"
 
 
 @dataclass(frozen=True)
-class Declared:
+class NodeDeclarations:
     """The public declarations of a node.
 
     Attributes:
@@ -34,7 +34,7 @@ class Declared:
     public: Mapping[str, str]
 
 
-def declared(session: Session) -> Declared:
+def declared(session: Session) -> NodeDeclarations:
     """The public declarations of a session."""
     policy, public = session.policy, session._catalog.public
     keys = {
@@ -43,7 +43,7 @@ def declared(session: Session) -> Declared:
         for name, column in declarations.columns.items()
     }
     shown = {name: _digest(public[name.lower()]) for name, table in policy.tables.items() if table.public}
-    return Declared(dict(policy.lines()), keys, shown)
+    return NodeDeclarations(dict(policy.lines()), keys, shown)
 
 
 def _digest(table: pa.Table) -> str:
@@ -55,7 +55,7 @@ def _digest(table: pa.Table) -> str:
     return hashlib.sha256(sink.getvalue()).hexdigest()
 
 
-def differences(first: str, ours: Declared, other: str, theirs: Declared) -> list[str]:
+def differences(first: str, ours: NodeDeclarations, other: str, theirs: NodeDeclarations) -> list[str]:
     """The declarations that are not the same: unit, rows, bounds, keys, neighbours, public tables.
 
     Args:
@@ -81,7 +81,7 @@ def differences(first: str, ours: Declared, other: str, theirs: Declared) -> lis
     return [*found, *public_differences(first, ours, other, theirs)]
 
 
-def public_differences(first: str, ours: Declared, other: str, theirs: Declared) -> list[str]:
+def public_differences(first: str, ours: NodeDeclarations, other: str, theirs: NodeDeclarations) -> list[str]:
     """The public tables whose contents are not the same; the arguments are those of `differences`."""
     return [
         f"the public table {name} has another content in {other} than in {first}"

@@ -20,18 +20,18 @@ from discreet.errors import (
 )
 from discreet.escaping import name as one_line
 from discreet.federation.differences import differences, public_differences, worded
-from discreet.federation.nodes import LocalNode
+from discreet.federation.nodes import SessionNode
 from discreet.federation.sums import added, see_addable, summed
 from discreet.rational import Number
 from discreet.release.bill import Bill
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, truth_of, whole
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.session.session import Session
 from discreet.sql.inspect.preview import Preview, preview_of
 
 if TYPE_CHECKING:
     from discreet.accounting.loss import Loss
-    from discreet.federation.nodes import Node, Offer, Paid
+    from discreet.federation.nodes import AnswerOffer, FederationNode, Paid
     from discreet.release.answer import Release
     from discreet.session.budget import BudgetState
 
@@ -71,8 +71,8 @@ def federate(sessions: Mapping[str, Any] | Sequence[Any], *, like: Session | Non
         ('epsilon 0.5', epsilon 0.5 left of 1 (0.5 spent))
     """
     named = _named(sessions)
-    nodes: list[Node] = [
-        LocalNode(name, session) if isinstance(session, Session) else session.as_node(name)
+    nodes: list[FederationNode] = [
+        SessionNode(name, session) if isinstance(session, Session) else session.as_node(name)
         for name, session in named.items()
     ]
     if like is not None and not isinstance(like, Session):
@@ -80,9 +80,9 @@ def federate(sessions: Mapping[str, Any] | Sequence[Any], *, like: Session | Non
             "like is no session on this machine.", "Write like=protect(…), or leave it out."
         )
     planning = (
-        LocalNode("this machine", like)
+        SessionNode("this machine", like)
         if like is not None
-        else next((n for n in nodes if isinstance(n, LocalNode)), None)
+        else next((n for n in nodes if isinstance(n, SessionNode)), None)
     )
     if planning is None:
         raise InvalidParameter(
@@ -119,7 +119,7 @@ class Federation:
     (McSherry 2009, theorem 4). Whoever is in several loses the sum. Each node charges its own budget.
     """
 
-    def __init__(self, nodes: Sequence[Node], planning: LocalNode) -> None:
+    def __init__(self, nodes: Sequence[FederationNode], planning: SessionNode) -> None:
         self._nodes, self._planning = tuple(nodes), planning
         homes: dict[object, str] = {}
         for node in self._nodes:
@@ -176,7 +176,7 @@ class Federation:
             NodeError: a node cannot answer, or refuses. Its `paid` names the nodes that were charged, which is none
                 of them where that shows before the charge. The same question again is free in those that answered.
         """
-        question = Question.read(query, epsilon, confidence=confidence, max_rows=max_rows, max_groups=max_groups,
+        question = SessionQuestion.read(query, epsilon, confidence=confidence, max_rows=max_rows, max_groups=max_groups,
                                  max_rows_per_group=max_rows_per_group, split=split,
                                  simultaneous=simultaneous)  # fmt: skip
         skip = truth_of(skip_down, "skip_down")
@@ -213,7 +213,7 @@ class Federation:
             As `sql` does before its charge.
         """
         whole(group_rows, "group_rows")
-        question = Question.read(query, epsilon, confidence=confidence, max_rows=max_rows, max_groups=max_groups,
+        question = SessionQuestion.read(query, epsilon, confidence=confidence, max_rows=max_rows, max_groups=max_groups,
                                  max_rows_per_group=max_rows_per_group, split=split,
                                  simultaneous=simultaneous)  # fmt: skip
         with Bill():
@@ -230,7 +230,7 @@ class Federation:
         The tables of a node on a server are invented here, from the declarations that this machine plans with.
         """
         near = {
-            node.name: (node if isinstance(node, LocalNode) else self._planning).session
+            node.name: (node if isinstance(node, SessionNode) else self._planning).session
             for node in self._nodes
         }
         return federate({name: session.mock(rows) for name, session in near.items()})
@@ -238,7 +238,9 @@ class Federation:
     def __repr__(self) -> str:
         return f"<Federation of {', '.join(map(one_line, self.nodes))}>"
 
-    def _offers(self, question: Question, skip: bool) -> tuple[dict[str, Offer], dict[str, Exception]]:
+    def _offers(
+        self, question: SessionQuestion, skip: bool
+    ) -> tuple[dict[str, AnswerOffer], dict[str, Exception]]:
         """The offers of all nodes, and the errors of those that are left out; nothing is charged.
 
         Raises:
@@ -262,7 +264,7 @@ class Federation:
             )
         return found, down
 
-    def _asked(self, node: Node, question: Question) -> Paid:
+    def _asked(self, node: FederationNode, question: SessionQuestion) -> Paid:
         """The integers of a node, as many as the plan has."""
         (release,) = self._planning.planned(question).releases
         paid = node.ask(question)
@@ -273,7 +275,11 @@ class Federation:
         return paid
 
     def _sorted(
-        self, nodes: Sequence[Node], work: Callable[[Node], T], skip: bool, paid: dict[str, Loss]
+        self,
+        nodes: Sequence[FederationNode],
+        work: Callable[[FederationNode], T],
+        skip: bool,
+        paid: dict[str, Loss],
     ) -> tuple[dict[str, T], dict[str, Exception]]:
         """Let nodes work in parallel: the results by name, and the errors of those that are skipped.
 
@@ -307,7 +313,8 @@ class Federation:
         return found, failed
 
     def _combined(
-        self, question: Question, found: Mapping[str, Paid], missing: Mapping[str, Exception], paid: Mapping[str, Loss]
+        self, question: SessionQuestion, found: Mapping[str, Paid], missing: Mapping[str, Exception],
+        paid: Mapping[str, Loss],
     ) -> Release:  # fmt: skip
         plan, queries = self._planning.planned(question), self._planning.queries
         shown = summed(plan, len(found))

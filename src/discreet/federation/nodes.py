@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from discreet.accounting.loss import at_least, at_most
 from discreet.errors import BudgetExceeded, QueryRefused
-from discreet.federation.differences import Declared, declared
+from discreet.federation.differences import NodeDeclarations, declared
 from discreet.federation.sums import see_addable
 from discreet.ledger import Loss
 from discreet.records import dataclass
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from discreet.session.analyst import AnalystSession
     from discreet.session.budget import BudgetState
     from discreet.session.queries import Queries
-    from discreet.session.question import Question
+    from discreet.session.question import SessionQuestion
     from discreet.session.session import Session
     from discreet.sql.lower.run import NoisyIntegers
     from discreet.sql.plan.plan import QueryPlan
@@ -43,7 +43,7 @@ SPELLING = "duckdb"
 
 
 @dataclass(frozen=True)
-class Offer:
+class AnswerOffer:
     """The word of a node that it would answer a question, before any charge.
 
     Attributes:
@@ -54,7 +54,7 @@ class Offer:
 
     alike: str
     price: Fraction
-    declared: Declared
+    declared: NodeDeclarations
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class Paid:
     loss: Loss | None
 
 
-class Node(Protocol):
+class FederationNode(Protocol):
     """Data of its own people, that answers for itself."""
 
     @property
@@ -89,7 +89,7 @@ class Node(Protocol):
     def budget(self) -> BudgetState:
         """Its budget."""
 
-    def offer(self, question: Question) -> Offer:
+    def offer(self, question: SessionQuestion) -> AnswerOffer:
         """See all that can be seen before the charge; nothing is charged.
 
         Raises:
@@ -98,16 +98,16 @@ class Node(Protocol):
             Every error of `Session.sql` before its charge is raised too.
         """
 
-    def ask(self, question: Question) -> Paid:
+    def ask(self, question: SessionQuestion) -> Paid:
         """The noisy integers of a question: released before, or charged now; see `Session.sql` for its errors."""
 
 
 @dataclass(frozen=True)
-class LocalNode:
+class SessionNode:
     """A session on this machine.
 
     Attributes:
-        name: as `Node` has it.
+        name: as `FederationNode` has it.
         session: over its data.
     """
 
@@ -116,17 +116,17 @@ class LocalNode:
 
     @property
     def home(self) -> object:
-        """As `Node` has it: the secret of its ledger."""
+        """As `FederationNode` has it: the secret of its ledger."""
         return self.session.ledger.salt(DATA_SET)
 
     @property
     def invented(self) -> bool:
-        """As `Node` has it."""
+        """As `FederationNode` has it."""
         return self.session._invented
 
     @property
     def budget(self) -> BudgetState:
-        """As `Node` has it."""
+        """As `FederationNode` has it."""
         return self.session.budget
 
     @property
@@ -134,45 +134,45 @@ class LocalNode:
         """The producer of its releases."""
         return self.session._queries
 
-    def planned(self, question: Question) -> QueryPlan:
+    def planned(self, question: SessionQuestion) -> QueryPlan:
         """The plan of a question here, from the text and the policy alone; see `Session.sql` for its errors."""
         return _planned(self.session, question)
 
-    def alike(self, question: Question) -> str:
-        """As `Offer` has it."""
+    def alike(self, question: SessionQuestion) -> str:
+        """As `AnswerOffer` has it."""
         return identity(self.planned(question).whole, SPELLING)
 
-    def declared(self) -> Declared:
+    def declared(self) -> NodeDeclarations:
         """Its public declarations."""
         return declared(self.session)
 
-    def offer(self, question: Question) -> Offer:
-        """As `Node` has it."""
+    def offer(self, question: SessionQuestion) -> AnswerOffer:
+        """As `FederationNode` has it."""
         return offered(self.session, _apart(question))
 
-    def ask(self, question: Question) -> Paid:
-        """As `Node` has it."""
+    def ask(self, question: SessionQuestion) -> Paid:
+        """As `FederationNode` has it."""
         return _paid(self.session, _apart(question))
 
 
-def _apart(question: Question) -> Question:
+def _apart(question: SessionQuestion) -> SessionQuestion:
     """The question with each group measured by itself, as windows over series are told by no name of a group."""
     return replace(question, apart=True)
 
 
 @asked
-def _planned(session: Session, question: Question) -> QueryPlan:
+def _planned(session: Session, question: SessionQuestion) -> QueryPlan:
     return session._queries.planned(_apart(question))
 
 
 @asked
-def offered(session: Session, question: Question) -> Offer:
+def offered(session: Session, question: SessionQuestion) -> AnswerOffer:
     """The offer of a session; see `Node.offer`."""
     queries = session._queries
     plan = queries.planned(question)
     see_addable(plan)
     queries.rehearse(plan)
-    return Offer(identity(plan.whole, SPELLING), _price(session, plan), declared(session))
+    return AnswerOffer(identity(plan.whole, SPELLING), _price(session, plan), declared(session))
 
 
 def _price(session: Session, plan: QueryPlan) -> Fraction:
@@ -197,12 +197,12 @@ def _price(session: Session, plan: QueryPlan) -> Fraction:
 
 
 @asked
-def _paid(session: Session, question: Question) -> Paid:
+def _paid(session: Session, question: SessionQuestion) -> Paid:
     return Paid(_released(session._queries, question), bill().loss)
 
 
 @asked
-def given(session: AnalystSession, question: Question) -> Integers:
+def given(session: AnalystSession, question: SessionQuestion) -> Integers:
     """The noisy integers of an answer that an analyst was given, from the ledger; nothing is ever charged.
 
     Raises:
@@ -215,7 +215,7 @@ def given(session: AnalystSession, question: Question) -> Integers:
     return _released(session._kept, question)
 
 
-def _released(queries: Queries, question: Question) -> Integers:
+def _released(queries: Queries, question: SessionQuestion) -> Integers:
     from discreet.sql.finish.serialisation import pack, unpack
 
     plan = queries.planned(question)

@@ -20,7 +20,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.finish.recall import MOST_RECALLED_GROUPS
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.sequence import given_to
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 from discreet.sql.plan.recalled import Recalled
 
 if TYPE_CHECKING:
@@ -66,9 +66,9 @@ def _refusal(plan: QueryPlan) -> str:
         return "Private rows are compared with released numbers, which differ from node to node."
     if not 0 < release.cells <= MOST_RECALLED_GROUPS:
         return f"The question has no group, or more than {MOST_RECALLED_GROUPS:,}."
-    if not all(type(measure) is Measure for measure in release.measures):
+    if not all(type(measure) is Moments for measure in release.measures):
         return "The question asks for quantiles or several columns as one, which do not add up over nodes."
-    if any(measure.distinct for measure in release.measures if type(measure) is Measure):
+    if any(measure.distinct for measure in release.measures if type(measure) is Moments):
         return "Two nodes may hold the same value, so distinct values do not add up."
     return ""
 

@@ -6,7 +6,7 @@ from discreet.graphs.engine_graph import EngineGraph, finds_components, spelling
 from discreet.graphs.graph import Graph
 from discreet.graphs.histogram import Histogram
 from discreet.graphs.method import Method, predictions
-from discreet.graphs.question import DEGREES, Question, read
+from discreet.graphs.question import DEGREES, StatisticQuestion, read
 from discreet.graphs.reading import of_object, of_table, see_readable, see_vertices
 from discreet.graphs.reported import LocalEdges, Reported, pairs
 from discreet.graphs.vertex import VertexEdges
@@ -22,8 +22,8 @@ __all__ = [
     "Histogram",
     "LocalEdges",
     "Method",
-    "Question",
     "Reported",
+    "StatisticQuestion",
     "VertexEdges",
     "finds_components",
     "of_object",

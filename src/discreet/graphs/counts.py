@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from discreet.graphs.graph import Counted
+from discreet.graphs.graph import CountedGraph
 from discreet.graphs.sparse import products, scipy_sparse
 
 if TYPE_CHECKING:
@@ -70,12 +70,12 @@ def common(graph: Any) -> int:
     return best
 
 
-def widest(graph: Counted) -> int:
+def widest(graph: CountedGraph) -> int:
     """The largest degree. It moves by at most 1 when an edge is added or removed."""
     return max(graph.degree_numbers, default=0)
 
 
-def stars(graph: Counted, k: int) -> int:
+def stars(graph: CountedGraph, k: int) -> int:
     """How many sets of k edges share a vertex: the sum of binomial(degree, k).
 
     Example:
@@ -102,7 +102,7 @@ def merges(graph: Any) -> int:
     return int(graph.size) - int(count)
 
 
-def at_least(graph: Counted, most: int) -> Integers:
+def at_least(graph: CountedGraph, most: int) -> Integers:
     """How many vertices have at least d neighbours, for d = 1 to most: int64 array (most,)."""
     many = np.zeros(most + 1, np.int64)
     for degree, vertices in graph.degree_numbers.items():

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     Integers = npt.NDArray[np.int64]
 
 
-class Counted(Protocol):
+class CountedGraph(Protocol):
     """A graph here, or in an engine."""
 
     @property

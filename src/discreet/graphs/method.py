@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import numpy as np
 
 from discreet.errors import InvalidParameter
-from discreet.graphs.question import WIDTHS, Interval, Question, Statistic
+from discreet.graphs.question import WIDTHS, Interval, Statistic, StatisticQuestion
 from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.mechanisms.numeric.smooth_cauchy import SmoothCauchy
 from discreet.mechanisms.numeric.smooth_laplace import SmoothLaplace
@@ -60,7 +60,7 @@ class Method:
     """
 
     name: str
-    question: Question
+    question: StatisticQuestion
     vertices: int
     closed: bool
     epsilon: Fraction
@@ -217,7 +217,7 @@ class Method:
 
 
 def predictions(
-    question: Question, vertices: int, closed: bool, epsilon: Fraction, confidence: float, width: int | None,
+    question: StatisticQuestion, vertices: int, closed: bool, epsilon: Fraction, confidence: float, width: int | None,
     delta: Fraction = Fraction(0), names: tuple[str, ...] = (),
 ) -> list[tuple[Method, float]]:  # fmt: skip
     """The methods that can answer a question, that of the least predicted error first.

@@ -66,7 +66,7 @@ Combine = Callable[[int, Mapping[str, Interval]], Interval]
 
 
 @dataclass(frozen=True)
-class Question:
+class StatisticQuestion:
     """A question, read.
 
     Attributes:
@@ -105,7 +105,7 @@ PRODUCTS = Statistic("end products", counts.end_products, lambda n: math.comb(n,
                      lambda x: (max(0, x) + 1) ** 2 + 2 * max(0, x) ** 2, short=1)  # fmt: skip
 
 
-def read(name: str) -> Question:
+def read(name: str) -> StatisticQuestion:
     """Read a question.
 
     Raises:
@@ -124,8 +124,8 @@ def read(name: str) -> Question:
     return QUESTIONS[name]
 
 
-def _plain(statistic: Statistic) -> Question:
-    return Question(statistic.name, (statistic,), lambda n, found: found[statistic.name])
+def _plain(statistic: Statistic) -> StatisticQuestion:
+    return StatisticQuestion(statistic.name, (statistic,), lambda n, found: found[statistic.name])
 
 
 def _components(n: int, found: Mapping[str, Interval]) -> Interval:
@@ -172,12 +172,12 @@ def _assortativity(n: int, found: Mapping[str, Interval]) -> Interval:
 
 DEGREES: Final = "degrees"
 """The question of the whole histogram; `discreet.graphs.histogram` answers it."""
-QUESTIONS: Final[Mapping[str, Question]] = {
+QUESTIONS: Final[Mapping[str, StatisticQuestion]] = {
     "edges": _plain(EDGES),
     "triangles": _plain(TRIANGLES),
-    "components": Question("components", (MERGES,), _components),
-    "clustering": Question("clustering", (TRIANGLES, star(2)), _clustering, whole=False),
-    "assortativity": Question(
+    "components": StatisticQuestion("components", (MERGES,), _components),
+    "clustering": StatisticQuestion("clustering", (TRIANGLES, star(2)), _clustering, whole=False),
+    "assortativity": StatisticQuestion(
         "assortativity", (EDGES, star(2), star(3), PRODUCTS), _assortativity, whole=False
     ),
 }

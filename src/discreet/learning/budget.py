@@ -24,7 +24,7 @@ _UNITS = "column units"
 """The privacy unit in a guarantee where rows belong to people."""
 
 
-class Charged(Protocol):
+class ChargedAccount(Protocol):
     """Private rows or a budget of them."""
 
     @property
@@ -36,7 +36,7 @@ class Charged(Protocol):
         """Its account."""
 
 
-def bought(plan: ReleasePlan[Noisy, Answer], payer: Charged) -> Answer:
+def bought(plan: ReleasePlan[Noisy, Answer], payer: ChargedAccount) -> Answer:
     """The answer to a release; every error names the charge, that of a machine that is gone as well."""
     with Bill() as own, billed(own):
         return gate.release(plan, payer.ledger, payer.account)

@@ -26,7 +26,7 @@ CLASSES: Final = tuple(range(10))
 
 
 @dataclass(frozen=True)
-class Point:
+class DigitsRun:
     """One run.
 
     Attributes:
@@ -94,7 +94,7 @@ class DigitsExperiment:
         for epsilon in self.epsilons:
             ZCDP.bought(self._loss(epsilon))
 
-    def run(self, progress: Progress | None = None) -> Iterator[Point]:
+    def run(self, progress: Progress | None = None) -> Iterator[DigitsRun]:
         """Give a point for each gamma and each epsilon; each has a budget of its own.
 
         Raises: as `see`.
@@ -135,7 +135,7 @@ class DigitsExperiment:
 
     def _point(
         self, labels: Any, student: Any, gamma: Fraction | None, epsilon: float, pure: Fraction | None
-    ) -> Point:
+    ) -> DigitsRun:
         images, digits = _digits()
         right = [
             label == digit
@@ -144,7 +144,7 @@ class DigitsExperiment:
         ]
         tests = slice(PRIVATE + PUBLIC, None)
         accuracy = float(student.score(images[tests], digits[tests]))
-        return Point(gamma, epsilon, pure, len(right), float(np.mean(right)), accuracy)
+        return DigitsRun(gamma, epsilon, pure, len(right), float(np.mean(right)), accuracy)
 
 
 def _classifier() -> Any:

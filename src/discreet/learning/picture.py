@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from discreet.plots.theme import COLOURS, Picture, Row, Size, altair, axis, data, finish, lines, size_of
 
 if TYPE_CHECKING:
-    from discreet.learning.digits import Point
+    from discreet.learning.digits import DigitsRun
 
 
 _LOOK: Final = ("dark and orange", "blue dots and yellow")
@@ -16,7 +16,7 @@ _LOOK: Final = ("dark and orange", "blue dots and yellow")
 
 
 def accuracies(
-    points: Sequence[Point], true_labels: float, delta: str, size: str | Size = "slide"
+    points: Sequence[DigitsRun], true_labels: float, delta: str, size: str | Size = "slide"
 ) -> Picture:
     """Draw how right labels and student are at each epsilon.
 

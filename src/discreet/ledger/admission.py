@@ -10,7 +10,7 @@ from discreet.accounting.tally import OWN, Tally, admits, price
 from discreet.errors import BudgetExceeded
 from discreet.ledger.chain.entry import Account, Entry, Posting
 from discreet.ledger.chain.verify import check
-from discreet.ledger.store import PAGE, Rows
+from discreet.ledger.store import PAGE, LedgerRows
 
 if TYPE_CHECKING:
     from discreet.accounting.events import Event
@@ -35,7 +35,7 @@ def rho_of(loss: Loss | Event) -> Fraction | None:
     return rho_of(loss)
 
 
-def admit_charge(rows: Rows, account: Account, cost: Loss, rho: Fraction | None = None) -> Posting:
+def admit_charge(rows: LedgerRows, account: Account, cost: Loss, rho: Fraction | None = None) -> Posting:
     """The posting of a charge.
 
     Args:
@@ -83,7 +83,7 @@ def _exceeded(account: Account, before: Tally, after: Tally, cost: Loss, limit: 
     return BudgetExceeded(account.name, asked_words, left_words, fix)
 
 
-def last_charge(rows: Rows, account: str) -> Entry | None:
+def last_charge(rows: LedgerRows, account: str) -> Entry | None:
     """The last charge of an account that gives its guarantee: almost always the one that posted to it last."""
     line = rows.tally(account)
     if line is None:  # an account without a charge: no need to walk back to the start

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from discreet.ledger.ledger import Ledger
 
 
-class Charged:
+class ChargedQuestions:
     """The questions of one ledger, by account."""
 
     def __init__(self) -> None:
@@ -54,14 +54,14 @@ class Charged:
                 return
 
 
-_known: WeakKeyDictionary[Ledger, Charged] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Ledger, ChargedQuestions] = WeakKeyDictionary()
 _making = threading.Lock()
 
 
-def charged_in(ledger: Ledger) -> Charged:
+def charged_in(ledger: Ledger) -> ChargedQuestions:
     """The charges of a ledger, the same for all who ask."""
     with _making:
         found = _known.get(ledger)
         if found is None:
-            found = _known[ledger] = Charged()
+            found = _known[ledger] = ChargedQuestions()
         return found

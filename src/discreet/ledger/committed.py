@@ -16,24 +16,24 @@ from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry, Head, Posting
 from discreet.ledger.rows import TableRows, key_of
 from discreet.ledger.settled_questions import SettledQuestions
-from discreet.ledger.store import Charged, Needs, Rows
+from discreet.ledger.store import LedgerRows, Needs, StoredCharge
 from discreet.records import dataclass
 
 T = TypeVar("T")
-Read = Callable[[Callable[[Rows], int]], int]
+Read = Callable[[Callable[[LedgerRows], int]], int]
 """Runs work on a snapshot, in a transaction."""
 
 KEPT = 1024
 """How many entries are kept at least, once so many were seen; at most twice as many."""
 
 
-class Unknown(Exception):
+class TransactionNeeded(Exception):
     """This is not known without a transaction."""
 
 
 @dataclass(frozen=True)
 class LedgerSnapshot:
-    """The end of the ledger at one moment; it is `Rows` for those who read little.
+    """The end of the ledger at one moment; it is `LedgerRows` for those who read little.
 
     Attributes:
         end: the book.
@@ -48,74 +48,74 @@ class LedgerSnapshot:
     posted_in: Mapping[str, Entry]
 
     def book(self) -> Book:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         return self.end
 
     def after(self, number: int, count: int) -> list[Entry]:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         last = self.end.head.number
         if number >= last:
             return []
         if number + 1 < self.first:
-            raise Unknown
+            raise TransactionNeeded
         start = number + 1 - self.first
         return list(self.entries[start : min(start + count, last + 1 - self.first)])
 
     def posted(self, account: str) -> Entry | None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         if account not in self.end.tallies:
             return None
         if account not in self.posted_in:
-            raise Unknown
+            raise TransactionNeeded
         return self.posted_in[account]
 
     def tally(self, account: str) -> Posting | None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         entry = self.posted(account)
         line = None if entry is None else next((p for p in entry.postings if p.account == account), None)
         if (line.tally if line else None) != self.end.tallies.get(account):
-            raise Unknown
+            raise TransactionNeeded
         return line
 
     def genesis(self) -> Head:
         """Not known here, as all that follows."""
-        raise Unknown
+        raise TransactionNeeded
 
-    def charged(self, number: int) -> Charged | None:
+    def charged(self, number: int) -> StoredCharge | None:
         """Not known here."""
-        raise Unknown
+        raise TransactionNeeded
 
     def first_settlement(self, question: str) -> Entry | None:
         """Not known here."""
-        raise Unknown
+        raise TransactionNeeded
 
     def has_settled(self, question: str) -> bool:
         """Not known here."""
-        raise Unknown
+        raise TransactionNeeded
 
     def answer(self, number: int) -> Iterator[bytes]:
         """Not known here."""
-        raise Unknown
+        raise TransactionNeeded
 
     def stray(self) -> bool:
         """Not known here."""
-        raise Unknown
+        raise TransactionNeeded
 
     def whole(self) -> None:
         """Not known here."""
-        raise Unknown
+        raise TransactionNeeded
 
     def append(self, entry: Entry, answer: BinaryIO | None = None) -> NoReturn:
         """Nothing is written here."""
-        raise Unknown
+        raise TransactionNeeded
 
     def salt(self, dataset: str) -> int | None:
         """Not known here."""
-        raise Unknown
+        raise TransactionNeeded
 
     def add_salt(self, dataset: str, salt: int) -> NoReturn:
         """Nothing is written here."""
-        raise Unknown
+        raise TransactionNeeded
 
 
 class Committed:
@@ -171,7 +171,7 @@ class Committed:
         self._entries, self._posted = entries, {**self._posted, **posted} if posted else self._posted
         self._look = LedgerSnapshot(book, entries[0].number, entries, self._posted)
 
-    def look(self, read: Read, work: Callable[[Rows], T], *, here: bool = False) -> T:
+    def look(self, read: Read, work: Callable[[LedgerRows], T], *, here: bool = False) -> T:
         """Run `work` on the end that is known.
 
         Where another process wrote since, the entries that it wrote are read first, once for all who look.
@@ -189,7 +189,7 @@ class Committed:
             least = read(lambda rows: rows.book().head.number)
             known = self._look
         if known is None or known.end.head.number < least:
-            raise Unknown
+            raise TransactionNeeded
         return work(known)
 
     def start_anew(self) -> None:
@@ -231,7 +231,7 @@ class KnownEnd:
         self.committed = Committed(named)
         self.settled = SettledQuestions(named, key_of)
 
-    def look(self, read: Read, work: Callable[[Rows], T], *, here: bool = False) -> T:
+    def look(self, read: Read, work: Callable[[LedgerRows], T], *, here: bool = False) -> T:
         """Run `work` on the end that is known; see `Committed.look`.
 
         Args:
@@ -250,10 +250,10 @@ class KnownEnd:
             return self.settled.has_here(question)
         return self.settled.has(question, lambda: self._catch_up(read, lambda _: 0))
 
-    def _catch_up(self, read: Read, work: Callable[[Rows], int]) -> int:
+    def _catch_up(self, read: Read, work: Callable[[LedgerRows], int]) -> int:
         """Read the entries that others wrote, for all who look and for all who ask whether one is settled."""
 
-        def reached(rows: Rows) -> int:
+        def reached(rows: LedgerRows) -> int:
             self._reach_back(rows)
             return work(rows)
 
@@ -268,7 +268,7 @@ class KnownEnd:
         rows.fetch(needs)
         rows.settled_before = self.settled.has_within
 
-    def _reach_back(self, rows: Rows) -> None:
+    def _reach_back(self, rows: LedgerRows) -> None:
         """Have a transaction read the entries since those that are known, so that `follow` can be told of them.
 
         Very many of them are not kept: then nothing is known any more.

@@ -47,7 +47,7 @@ class QueuedWork:
             self._wake.release()
 
 
-class Group:
+class CommitGroup:
     """A queue whose first waiter runs the batch.
 
     Args:
@@ -167,7 +167,7 @@ class Group:
                 self._pass_on(request)
 
 
-class Step:
+class CommitProgress:
     """How far a transaction came: the request at work, whether those of several are written, and the commit."""
 
     request: QueuedWork | None = None
@@ -191,7 +191,10 @@ class Changing(Protocol):
 
 
 def run_all(
-    requests: Sequence[QueuedWork], rows: Changing, step: Step, faults: tuple[type[Exception], ...]
+    requests: Sequence[QueuedWork],
+    rows: Changing,
+    step: CommitProgress,
+    faults: tuple[type[Exception], ...],
 ) -> None:
     """Run the work of a batch in one transaction.
 

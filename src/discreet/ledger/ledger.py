@@ -29,7 +29,7 @@ from discreet.ledger.chain.entry import (
 from discreet.ledger.chain.verify import check, verify
 from discreet.ledger.faults import DiskFullError, SettledElsewhere, UnknownOutcome
 from discreet.ledger.room import Room, Rooms
-from discreet.ledger.store import PAGE, Needs, Rows, Store, copied, entries_after, entries_of, pieces
+from discreet.ledger.store import PAGE, LedgerRows, Needs, Store, copied, entries_after, entries_of, pieces
 from discreet.ledger.turn import WAIT, turn
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Ledger:
         exact, event = priced(loss)
         cost, rho = exact.rounded_up(), rho_of(loss)
 
-        def work(rows: Rows) -> Entry:
+        def work(rows: LedgerRows) -> Entry:
             if once and rows.has_settled(question):
                 raise SettledElsewhere
             if admit is not None:
@@ -198,7 +198,7 @@ class Ledger:
         if not hasattr(file, "seek") or hasattr(file, "encoding"):  # a file of text has one
             raise InvalidParameter("The answer to settle is not bytes.", "Serialise it first.")
 
-        def work(rows: Rows) -> None:
+        def work(rows: LedgerRows) -> None:
             found = rows.charged(charge.number)
             if found is None or (found.hash, found.question) != (charge.hash, charge.question):
                 raise LedgerError("This charge is not in this ledger.", "Settle where you charged.")
@@ -250,7 +250,7 @@ class Ledger:
         """
         text("The question", question)
 
-        def work(rows: Rows) -> bool:
+        def work(rows: LedgerRows) -> bool:
             into.seek(0)
             into.truncate()
             entry = rows.first_settlement(question)
@@ -381,7 +381,7 @@ class Ledger:
         """
         text("The name of a data set", dataset)
 
-        def work(rows: Rows) -> int:
+        def work(rows: LedgerRows) -> int:
             salt = rows.salt(dataset)
             if salt is None:
                 salt = secrets.randbits(64)

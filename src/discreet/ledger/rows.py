@@ -19,7 +19,7 @@ from discreet.errors import LedgerCorrupt
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.entry import Entry, Head, Kind, Posting, corrupt, genesis
 from discreet.ledger.chain.verify import caught_up
-from discreet.ledger.store import Charged, Needs, pieces
+from discreet.ledger.store import Needs, StoredCharge, pieces
 
 Row: TypeAlias = tuple[Any, ...]
 
@@ -60,7 +60,7 @@ KNOWN = 256
 """How many of the entries that were read last are known by their fields."""
 
 
-class Cursor(Protocol):
+class RowCursor(Protocol):
     """The rows that a statement found."""
 
     def fetchone(self) -> Any:
@@ -93,7 +93,7 @@ class TableRows:
         self._posted: dict[str, int] = {}  # the numbers of their entries
         self._fetched: dict[str, Row | None] = {}  # the rows of the latest postings, unread
         self._fetched_entries: dict[int, Entry] = {}
-        self._charges: dict[int, Charged] = {}
+        self._charges: dict[int, StoredCharge] = {}
         self._unwritten: list[tuple[Entry, bytes | None]] = []
         self.changed = False
         self.flushing = False
@@ -115,20 +115,20 @@ class TableRows:
             yield key
 
     def genesis(self) -> Head:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         row = self._first("SELECT identity FROM discreet_ledger")
         if row is None:
             raise corrupt(0, "has lost its identity")
         return genesis(str(row[0]))
 
     def book(self) -> Book:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         if self._book is None:
             self._book = caught_up(self, self._known, self._look)
         return self._book
 
     def tally(self, account: str) -> Posting | None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         book = self.book()
         if account in self._lines:
             return self._lines[account]
@@ -148,25 +148,25 @@ class TableRows:
         return line
 
     def posted(self, account: str) -> Entry | None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         number = None if self.tally(account) is None else self._posted.get(account)
         if number in self._fetched_entries:
             return self._fetched_entries[number]
         return next(iter(self.after(number - 1, 1)), None) if isinstance(number, int) else None
 
-    def charged(self, number: int) -> Charged | None:
-        """See `Rows`."""
+    def charged(self, number: int) -> StoredCharge | None:
+        """See `LedgerRows`."""
         if number not in self._charges:
             self._fetch_charges([number])
         return self._charges.get(number)
 
     def first_settlement(self, question: str) -> Entry | None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         which = "WHERE question_key = ? AND kind = 'settle' ORDER BY number LIMIT 1"
         return next(iter(self._entries(which, key_of(question))), None)
 
     def has_settled(self, question: str) -> bool:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         before = self.settled_before
         known = None if before is None else before(question, self.book().head.number, self.last)
         return self.first_settlement(question) is not None if known is None else known
@@ -194,9 +194,9 @@ class TableRows:
         self.flush()
         marks = ", ".join("?" * len(numbers))
         for number, key, question, settled in self.all(_CHARGE, _CHARGES.format(marks), numbers):
-            self._charges[number] = Charged(key, question, bool(settled))
+            self._charges[number] = StoredCharge(key, question, bool(settled))
 
-    def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
+    def execute(self, sql: str, values: Sequence[object] = ()) -> RowCursor:
         """Run a statement; a value stands for each question mark."""
         raise NotImplementedError
 
@@ -205,14 +205,14 @@ class TableRows:
         return self.execute(sql, values).fetchall()
 
     def answer(self, number: int) -> Iterator[bytes]:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         raise NotImplementedError
 
     def whole(self) -> None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
 
     def after(self, number: int, count: int) -> list[Entry]:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         if self._last and number + 1 >= self._last[0].number:
             first = number + 1 - self._last[0].number
             return self._last[first : first + count]
@@ -233,14 +233,14 @@ class TableRows:
                 self._last = last
 
     def stray(self) -> bool:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         orphan = (
             "SELECT 1 FROM discreet_posting WHERE number NOT IN (SELECT number FROM discreet_entry) LIMIT 1"
         )
         return self._first(orphan) is not None
 
     def append(self, entry: Entry, answer: BinaryIO | None = None) -> None:
-        """See `Rows`. A small answer is written with all others of the batch, by `flush`."""
+        """See `LedgerRows`. A small answer is written with all others of the batch, by `flush`."""
         book = self.book()
         self.changed = True
         size = 0 if answer is None else answer.seek(0, os.SEEK_END)
@@ -275,7 +275,7 @@ class TableRows:
         raise NotImplementedError
 
     def salt(self, dataset: str) -> int | None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         row = self._first("SELECT salt FROM discreet_salt WHERE dataset_key = ?", key_of(dataset))
         try:
             return None if row is None else int(row[0], 16)
@@ -284,7 +284,7 @@ class TableRows:
         raise LedgerCorrupt("The ledger's secret of a data set was altered.", "Restore it from a backup.")
 
     def add_salt(self, dataset: str, salt: int) -> None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         self.changed = True
         row = (key_of(dataset), dataset, f"{salt:016x}")
         self.execute("INSERT INTO discreet_salt (dataset_key, dataset, salt) VALUES (?, ?, ?)", row)

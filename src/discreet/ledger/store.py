@@ -33,7 +33,7 @@ def copied(answer: Iterator[bytes], into: BinaryIO) -> Iterator[bytes]:
         yield piece
 
 
-class Charged(NamedTuple):
+class StoredCharge(NamedTuple):
     """The part of a charge that settling it needs."""
 
     hash: str
@@ -57,7 +57,7 @@ NOTHING = Needs()
 """Nothing is named: each row is read when it is asked for."""
 
 
-class Rows(Protocol):
+class LedgerRows(Protocol):
     """The rows as one transaction sees them."""
 
     def genesis(self) -> Head:
@@ -72,7 +72,7 @@ class Rows(Protocol):
     def posted(self, account: str) -> Entry | None:
         """The entry that the index of postings names for the latest posting to the account; `check` it before use."""
 
-    def charged(self, number: int) -> Charged | None:
+    def charged(self, number: int) -> StoredCharge | None:
         """The part of a charge that settling it needs."""
 
     def first_settlement(self, question: str) -> Entry | None:
@@ -124,16 +124,16 @@ class Store(Protocol):
     def turns(self) -> Turns | None:
         """Locks that other processes see; None where no other process shares the store."""
 
-    def read(self, work: Callable[[Rows], Result]) -> Result:
+    def read(self, work: Callable[[LedgerRows], Result]) -> Result:
         """Run `work` on a consistent view."""
 
-    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+    def look(self, work: Callable[[LedgerRows], Result], *, here: bool = False) -> Result:
         """Run `work` on entries that are committed, all that were before; for looks, which nothing is charged by.
 
         With `here` they are those up to the last one that this process read or wrote; others may have written since.
         """
 
-    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
+    def write(self, work: Callable[[LedgerRows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` alone, then make its entries durable before returning. All of it or nothing."""
 
     def afresh(self) -> None:
@@ -187,15 +187,15 @@ class MemoryStore:
         self._process = os.getpid()
         self._rows: _MemoryRows | None = _MemoryRows()
 
-    def read(self, work: Callable[[Rows], Result]) -> Result:
+    def read(self, work: Callable[[LedgerRows], Result]) -> Result:
         """Run `work` alone."""
         return self.write(work)
 
-    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+    def look(self, work: Callable[[LedgerRows], Result], *, here: bool = False) -> Result:
         """Run `work` alone."""
         return self.write(work)
 
-    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
+    def write(self, work: Callable[[LedgerRows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` alone. Work appends at its very end, so there is nothing to undo when it raises."""
         if os.getpid() != self._process:
             # Before the lock: another thread of the parent may have held it at the fork.
@@ -245,11 +245,11 @@ class _MemoryRows:
         number = self._posted.get(account)
         return None if number is None else self._entries[number - 1]
 
-    def charged(self, number: int) -> Charged | None:
+    def charged(self, number: int) -> StoredCharge | None:
         entry = self._entries[number - 1] if 1 <= number <= len(self._entries) else None
         if entry is None or entry.kind != "charge":
             return None
-        return Charged(entry.hash, entry.question, number in self._settled)
+        return StoredCharge(entry.hash, entry.question, number in self._settled)
 
     def first_settlement(self, question: str) -> Entry | None:
         number = self._first.get(question)

@@ -5,7 +5,7 @@ organisation (a federation), adds the noise itself, and keeps its own budget. An
 node that was not opened answers nothing.
 """
 
-from discreet.local.federation import Estimate, Federation, federate
+from discreet.local.federation import FederatedEstimate, FederatedNodes, federate
 from discreet.local.heights import HeightExperiment, Point, height_experiment
 from discreet.local.messages import Access, Choices, Node, Offer, Report
 from discreet.local.node import LocalNode
@@ -15,8 +15,8 @@ from discreet.mechanisms.laplace_sum.half_width import half_width
 __all__ = [
     "Access",
     "Choices",
-    "Estimate",
-    "Federation",
+    "FederatedEstimate",
+    "FederatedNodes",
     "HeightExperiment",
     "LocalNode",
     "Node",

@@ -26,7 +26,7 @@ Measure: TypeAlias = Literal["mean", "sum", "count"]
 
 
 @dataclass(frozen=True)
-class Estimate:
+class FederatedEstimate:
     """A number estimated from noisy answers, with the interval of their noise.
 
     Attributes:
@@ -39,7 +39,7 @@ class Estimate:
         notes: the errors that the interval does not cover.
 
     Example:
-        >>> print(Estimate(41.25, 40.0, 42.5, 0.95, Fraction(1, 4), 3, ()))
+        >>> print(FederatedEstimate(41.25, 40.0, 42.5, 0.95, Fraction(1, 4), 3, ()))
         41.2 ± 1.2 · 3 nodes · epsilon 0.25 · ± covers the noise at 95 %
     """
 
@@ -64,7 +64,7 @@ class Estimate:
         )
 
 
-class Federation:
+class FederatedNodes:
     """Nodes that are asked together. The holder of a federation sees noisy answers only.
 
     A node is believed in its measurement, and in nothing that can be checked: an answer for another epsilon than was
@@ -78,7 +78,7 @@ class Federation:
         InvalidParameter: there is no node, or an item is not a node.
 
     Example:
-        >>> Federation([LocalNode("north", [31, 47]), LocalNode("south", [62])])
+        >>> FederatedNodes([LocalNode("north", [31, 47]), LocalNode("south", [62])])
         <Federation of 2 nodes>
     """
 
@@ -168,7 +168,7 @@ class Federation:
         confidence: Number = 0.95,
         skip_closed: bool = False,
         progress: Progress | None = None,
-    ) -> Estimate:
+    ) -> FederatedEstimate:
         """Estimate the mean of all values of the nodes.
 
         Args:
@@ -197,7 +197,7 @@ class Federation:
         confidence: Number = 0.95,
         skip_closed: bool = False,
         progress: Progress | None = None,
-    ) -> Estimate:
+    ) -> FederatedEstimate:
         """Estimate the sum of all values; arguments and errors are those of `mean`."""
         return self._estimate("sum", epsilon, confidence, skip_closed, progress)
 
@@ -208,7 +208,7 @@ class Federation:
         confidence: Number = 0.95,
         skip_closed: bool = False,
         progress: Progress | None = None,
-    ) -> Estimate:
+    ) -> FederatedEstimate:
         """Estimate how many values there are; exact where every node makes that public."""
         return self._estimate("count", epsilon, confidence, skip_closed, progress)
 
@@ -249,7 +249,7 @@ class Federation:
         confidence: Number,
         skip_closed: bool,
         progress: Progress | None,
-    ) -> Estimate:
+    ) -> FederatedEstimate:
         level = decimal(confidence, "confidence")
         half_width([1.0], level)  # so that a bad confidence shows before anything is charged
         reports = self.ask(epsilon, of=Access, skip_closed=skip_closed, progress=progress)
@@ -272,7 +272,7 @@ def _as_asked(report: Report, offer: Offer, loss: Fraction) -> Report:
     return report
 
 
-def estimate(measure: Measure, reports: Sequence[Report], confidence: Number = 0.95) -> Estimate:
+def estimate(measure: Measure, reports: Sequence[Report], confidence: Number = 0.95) -> FederatedEstimate:
     """Estimate the `mean`, `sum` or `count` behind reports; it is post-processing and costs nothing.
 
     The interval is that of the noise. It is exact for sums and counts; for a mean of an unknown number of
@@ -309,14 +309,14 @@ def estimate(measure: Measure, reports: Sequence[Report], confidence: Number = 0
         spread = [scale * abs(a if measure == "sum" else b) for scale, a, b in parts]
     error = half_width(spread, confidence)
     loss = max(report.epsilon for report in reports)
-    return Estimate(
+    return FederatedEstimate(
         value, value - error, value + error, float(decimal(confidence)), loss, len(reports), notes
     )
 
 
 def federate(
     values: npt.ArrayLike, nodes: int | Sequence[str], access: Declaration | None = None, **options: Any
-) -> Federation:
+) -> FederatedNodes:
     """Spread values over nodes, evenly and in order, as an exercise or a trial before real nodes.
 
     Args:
@@ -355,4 +355,4 @@ def federate(
     if access is not None:
         for node in made:
             node.open(access)
-    return Federation(made)
+    return FederatedNodes(made)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Document = dict[str, Any]
 
 
-class Source(Protocol):
+class QuestionSource(Protocol):
     """The questions of one assistant about one data set."""
 
     async def tables(self) -> list[Document]:
@@ -89,7 +89,7 @@ class Local:
         return await self._service.look(self._caller, work)
 
 
-class Remote:
+class ServerSource:
     """A token's analyst on a server.
 
     Args:

@@ -15,7 +15,7 @@ from pydantic import Field, StrictFloat, StrictInt, StrictStr
 from discreet import __version__, far
 from discreet.engines.sandbox import QUOTED
 from discreet.errors import DiscreetError, InvalidParameter, QueryRefused
-from discreet.mcp.sources import Document, Source
+from discreet.mcp.sources import Document, QuestionSource
 from discreet.mcp.texts import Texts
 from discreet.quoting import quote
 from discreet.release.exactly import exact
@@ -56,7 +56,7 @@ SPENDS = ToolAnnotations(
 """Hints for programs that ask their user before some tools: a charge cannot be undone, and is made once."""
 
 
-def make_server(source: Source) -> MCPServer:
+def make_server(source: QuestionSource) -> MCPServer:
     """The server for an assistant over a data set."""
     server: MCPServer = MCPServer(
         "discreet", version=__version__, instructions=INSTRUCTIONS, log_level="ERROR"
@@ -94,7 +94,7 @@ class Tools:
         source: of the answers.
     """
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: QuestionSource) -> None:
         self._source = source
         self._known: tuple[list[Document], Texts] | None = None
 

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.noise import digits, entropy, lanes
 from discreet.noise.digits import Digits
-from discreet.noise.entropy import Source, undivided
+from discreet.noise.entropy import RandomSource, undivided
 from discreet.noise.lanes import Thresholds
 from discreet.noise.parameters import Size, read_size
 from discreet.rational import Number, exact, positive
@@ -137,12 +137,12 @@ def bernoulli_odds(x: Number, size: Size = None, *, weight: Number = 1) -> bool 
     return bool(coins[0]) if size is None else coins.reshape(shape)
 
 
-def toss(source: Source, probability: Thresholds, count: int) -> Coins:
+def toss(source: RandomSource, probability: Thresholds, count: int) -> Coins:
     """Return coins (count,) of the only plane of `probability`."""
     return lanes.draw(source, probability, count).ravel()
 
 
-def toss_each(source: Source, powers: Thresholds, x: npt.NDArray[np.int64]) -> Coins:
+def toss_each(source: RandomSource, powers: Thresholds, x: npt.NDArray[np.int64]) -> Coins:
     """Return coins (len(x),) with probability e^(-x/s) from the planes e^(-2^j/s), j = 0 to J."""
     bits = len(powers.planes) - 1
     coins = lanes.pack(lanes.draw(source, powers, x.size)).astype(np.int64)

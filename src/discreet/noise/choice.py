@@ -25,7 +25,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.noise import entropy
 from discreet.noise.bernoulli import Many, bernoulli_exp
-from discreet.noise.entropy import Source, undivided
+from discreet.noise.entropy import RandomSource, undivided
 from discreet.noise.parameters import Size, read_size
 from discreet.rational import Number
 
@@ -66,7 +66,7 @@ def uniform(n: int, size: Size = None) -> int | Indices:
     return int(drawn[0]) if size is None else drawn.reshape(shape)
 
 
-def below(source: Source, n: int, count: int, width: int = 64) -> Indices:
+def below(source: RandomSource, n: int, count: int, width: int = 64) -> Indices:
     """Return `count` uniform integers below n from words of `width` bits; tests choose narrow ones."""
     mask = np.uint64((1 << (n - 1).bit_length()) - 1)
     out = np.empty(count, np.int64)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.noise import entropy
-from discreet.noise.entropy import Source, undivided
+from discreet.noise.entropy import RandomSource, undivided
 from discreet.noise.geometric import draw as geometric_of
 from discreet.noise.geometric import plan
 from discreet.noise.large.choice import below
@@ -40,7 +40,7 @@ def cube(scale: Fraction, count: int, dimensions: int) -> list[list[int]]:
     return [draw(entropy.system(), scale, dimensions) for _ in range(count)]
 
 
-def draw(source: Source, scale: Fraction, dimensions: int, width: int = 64) -> list[int]:
+def draw(source: RandomSource, scale: Fraction, dimensions: int, width: int = 64) -> list[int]:
     """Return one point, from words of `width` bits; tests choose narrow ones."""
     planes = plan(scale, False, width)
     while True:
@@ -49,7 +49,7 @@ def draw(source: Source, scale: Fraction, dimensions: int, width: int = 64) -> l
             return [below(source, 2 * radius + 1, width) - radius for _ in range(dimensions)]
 
 
-def accepted(source: Source, radius: int, dimensions: int, width: int = 64) -> bool:
+def accepted(source: RandomSource, radius: int, dimensions: int, width: int = 64) -> bool:
     """Toss the coins of the module's text."""
     coins = [below(source, 2 * radius + 2 * i, width) <= 2 * radius for i in range(1, dimensions + 1)]
     return all(coins)

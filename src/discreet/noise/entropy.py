@@ -35,7 +35,7 @@ VOLUME: Final = 1 << 26
 _ZEROS: Final = memoryview(bytes(1 << 20))
 
 
-class Source(Protocol):
+class RandomSource(Protocol):
     """Anything that gives independent uniform words. The public functions use `system()` and nothing else."""
 
     def words(self, count: int, width: int) -> Words:
@@ -158,6 +158,6 @@ def _from_system(size: int) -> bytes:
 _SYSTEM: Final = _System()
 
 
-def system() -> Source:
+def system() -> RandomSource:
     """Return the source that every public function draws from."""
     return _SYSTEM

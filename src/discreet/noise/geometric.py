@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.noise import digits, entropy, lanes
-from discreet.noise.entropy import Source, undivided
+from discreet.noise.entropy import RandomSource, undivided
 from discreet.noise.parameters import Size, read_scale, read_size
 from discreet.records import dataclass
 
@@ -86,7 +86,7 @@ def sample(scale: Fraction, count: int, *, signed: bool) -> npt.NDArray[np.int64
 
 
 def draw(
-    source: Source, chosen: BitPlanes, count: int, tile: entropy.Words | None = None
+    source: RandomSource, chosen: BitPlanes, count: int, tile: entropy.Words | None = None
 ) -> npt.NDArray[np.signedinteger]:
     """Return `count` draws of a plan, in the narrowest of int8 to int64 that its planes need."""
     bits = lanes.pack(lanes.draw(source, chosen.thresholds, count, tile))

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.noise.digits import Digits
-from discreet.noise.entropy import Source, Words
+from discreet.noise.entropy import RandomSource, Words
 from discreet.records import dataclass
 
 FEW: Final = 512
@@ -67,7 +67,7 @@ class Thresholds:
 
 
 def draw(
-    source: Source, thresholds: Thresholds, rows: int, tile: Words | None = None
+    source: RandomSource, thresholds: Thresholds, rows: int, tile: Words | None = None
 ) -> npt.NDArray[np.bool_]:
     """Return independent bits (rows, planes), those of plane j being 1 with probability p_j.
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 from discreet.errors import InvalidParameter
 from discreet.noise import digits, entropy
 from discreet.noise.digits import Digits
-from discreet.noise.entropy import Source, undivided
+from discreet.noise.entropy import RandomSource, undivided
 from discreet.rational import Number, exact, positive
 
 Integers = npt.NDArray[np.int64]
@@ -79,7 +79,7 @@ def weighted_choices(
 
 
 def choose(
-    source: Source, weights: Integers, gaps: Integers, starts: Integers, scale: Fraction, times: int = 1
+    source: RandomSource, weights: Integers, gaps: Integers, starts: Integers, scale: Fraction, times: int = 1
 ) -> Integers:
     """The same from a source of random words."""
     counts = np.diff(starts, append=len(weights))
@@ -143,7 +143,7 @@ def uniform_below(n: Integers) -> Integers:
     return uniform_each(entropy.system(), n)
 
 
-def uniform_each(source: Source, n: Integers) -> Integers:
+def uniform_each(source: RandomSource, n: Integers) -> Integers:
     """Uniform integers below each of some numbers, all positive: int64 array (len(n),)."""
     mask = n - 1
     for shift in (1, 2, 4, 8, 16, 32):
@@ -212,7 +212,7 @@ def value(weight: int, x: Fraction) -> Digits:
     return Digits(enclosure)
 
 
-def below(source: Source, units: int, bound: Digits) -> bool:
+def below(source: RandomSource, units: int, bound: Digits) -> bool:
     """Whether so many units and a uniform fraction of one, drawn here, are below a number."""
     whole = bound.leading(62)
     if units != whole:

@@ -10,12 +10,21 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from discreet import __version__, far
-from discreet.dbapi.statements import PREFIX, Ask, Setting, Settings, Statement, Transaction, read, split
+from discreet.dbapi.statements import (
+    PREFIX,
+    Ask,
+    ConnectionSettings,
+    Setting,
+    Statement,
+    Transaction,
+    read,
+    split,
+)
 from discreet.engines.sandbox import Sandbox
 from discreet.errors import DiscreetError, InvalidParameter, PostProcessingError, QueryRefused
 from discreet.pgwire import catalogue, catalogue_sql
-from discreet.pgwire.catalogue_sql import CatalogueContext, Elsewhere, Unknown
-from discreet.pgwire.types import TEXT, Kind, kind_of, named
+from discreet.pgwire.catalogue_sql import CatalogueContext, CatalogueRefused, Elsewhere
+from discreet.pgwire.types import TEXT, PostgresType, kind_of, named
 from discreet.rational import show
 from discreet.records import dataclass, field
 from discreet.server.records.asks import budget_beside
@@ -53,7 +62,7 @@ SHOWN = {
 
 
 @dataclass(frozen=True)
-class Column:
+class ResultColumn:
     """A column of a result.
 
     Attributes:
@@ -62,7 +71,7 @@ class Column:
     """
 
     name: str
-    kind: Kind
+    kind: PostgresType
 
 
 @dataclass
@@ -77,14 +86,14 @@ class Result:
     """
 
     tag: str
-    columns: Sequence[Column] = ()
+    columns: Sequence[ResultColumn] = ()
     rows: Sequence[Sequence[Any]] = ()
     notices: list[str] = field(default_factory=list)
 
 
 def of_table(table: pa.Table, tag: str = "SELECT") -> Result:
     """A table of Arrow as a result."""
-    columns = [Column(column.name, kind_of(column.type)) for column in table.schema]
+    columns = [ResultColumn(column.name, kind_of(column.type)) for column in table.schema]
     rows = list(zip(*(far.values(column) for column in table.columns), strict=True))
     return Result(f"{tag} {len(rows)}" if tag == "SELECT" else tag, columns, rows)
 
@@ -93,7 +102,7 @@ class Failed(Exception):
     """A statement within a transaction that has failed."""
 
 
-class Answers:
+class ConnectionAnswers:
     """The statements of one client, one after the other.
 
     Args:
@@ -111,8 +120,8 @@ class Answers:
         self.caller = caller.name
         self._tables: dict[str, pa.Table] | None = None
         self._numbers: dict[str, int] = {}
-        self._kinds: dict[str, Kind] = {}
-        self._first = self.settings = Settings()
+        self._kinds: dict[str, PostgresType] = {}
+        self._first = self.settings = ConnectionSettings()
         self._told_of_noise = False
         self.state = "I"
 
@@ -153,14 +162,14 @@ class Answers:
             self._told_of_noise = True
         return result
 
-    async def columns(self, text: str) -> Sequence[Column]:
+    async def columns(self, text: str) -> Sequence[ResultColumn]:
         """The columns that a statement will give, without asking it; nothing is charged and no data is read."""
         if not split(text):
             return ()
         statement = _read(text)
         if isinstance(statement, Setting) and statement.word == "show":
             names = ("name", "setting") if statement.name == PREFIX else (statement.name,)
-            return [Column(name, TEXT) for name in names]
+            return [ResultColumn(name, TEXT) for name in names]
         if not isinstance(statement, Ask) or statement.cleans_up:
             return ()
         table = await self._catalogue(statement.text)
@@ -183,9 +192,9 @@ class Answers:
             return session.sql(f"DESCRIBE {statement.text}", **options)
 
         release = await self._service.look(self._caller, described)
-        return [Column(row["column_name"], named(row["column_type"])) for row in release]
+        return [ResultColumn(row["column_name"], named(row["column_type"])) for row in release]
 
-    async def parameters(self, text: str, count: int) -> list[Kind]:
+    async def parameters(self, text: str, count: int) -> list[PostgresType]:
         """The types of the parameters of a question: of the columns that they are compared with, else text."""
         await self._known()
         found = dict.fromkeys(range(1, count + 1), TEXT)
@@ -241,7 +250,7 @@ class Answers:
             sql, about = catalogue_sql.rewritten(text, context)
         except Elsewhere:
             return None
-        except Unknown:
+        except CatalogueRefused:
             raise _not_here() from None
 
         def work() -> pa.Table | None:

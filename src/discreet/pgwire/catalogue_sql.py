@@ -60,7 +60,7 @@ class Elsewhere(Exception):
     """A question that is not about the catalogue."""
 
 
-class Unknown(Exception):
+class CatalogueRefused(Exception):
     """A question about the catalogue that cannot be answered here."""
 
 
@@ -112,7 +112,7 @@ def rewritten(text: str, asked: CatalogueContext) -> tuple[str, bool]:
         _see_functions(tree)
         return tree.sql("duckdb"), about
     except (SqlglotError, RecursionError, ValueError, AttributeError):
-        raise Unknown from None
+        raise CatalogueRefused from None
 
 
 def _quoted(text: str, read: Sequence[Token]) -> str:
@@ -143,7 +143,7 @@ def _see_functions(tree: exp.Expr) -> None:
         makes_rows = isinstance(node.parent, exp.Table) and name and not isinstance(node, _MAKE_ROWS) and (
             name not in ALLOWED_TABLE_FUNCTIONS)  # fmt: skip
         if name in FORBIDDEN_FUNCTIONS or endless or makes_rows or node.depth > MAX_DEPTH:
-            raise Unknown
+            raise CatalogueRefused
 
 
 def _arguments(function: exp.Func) -> Sequence[exp.Expr]:

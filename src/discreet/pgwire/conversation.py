@@ -15,11 +15,18 @@ from discreet.dbapi.binding import bind, count
 from discreet.dbapi.statements import placed, split
 from discreet.errors import Busy, DiscreetError, InvalidParameter, QueryRefused, charged_words
 from discreet.pgwire import messages as wire
-from discreet.pgwire.answers import Answers, Column, Failed, Result, position, without_conditions
+from discreet.pgwire.answers import (
+    ConnectionAnswers,
+    Failed,
+    Result,
+    ResultColumn,
+    position,
+    without_conditions,
+)
 from discreet.pgwire.faults import Ended, Refused, state_of
 from discreet.pgwire.messages import Bind, Malformed, Parse, Reader
 from discreet.pgwire.opening import Cancelled, Opening, message
-from discreet.pgwire.prepared import Portal, Prepared, described, see_room, unsigned, value_at
+from discreet.pgwire.prepared import Portal, PreparedStatement, described, see_room, unsigned, value_at
 from discreet.pgwire.types import as_bytes, as_text, has_bytes, parameter, unknown_format
 from discreet.server.problems import told
 from discreet.server.service import Service
@@ -58,8 +65,8 @@ class Conversation:
         self._shared, self._reader, self._writer = shared, reader, writer
         self.key = (number, secrets.randbits(31))
         self._token = self.caller = ""
-        self._answers: Answers
-        self._statements: dict[str, Prepared] = {}
+        self._answers: ConnectionAnswers
+        self._statements: dict[str, PreparedStatement] = {}
         self._portals: dict[str, Portal] = {}
         self._skipping = False
         self._asked_at = (0, "")  # the statement at work, behind its place in the text of its message
@@ -228,7 +235,7 @@ class Conversation:
             raise QueryRefused("There is more than one statement.", "Prepare them one at a time.")
         count(asked.query, "numeric_dollar")
         see_room(self._statements, asked.name)
-        self._statements[asked.name] = Prepared(asked.query, asked.types)
+        self._statements[asked.name] = PreparedStatement(asked.query, asked.types)
         self._writer.write(wire.message(b"1"))
 
     async def _bind(self, data: bytes) -> None:
@@ -260,7 +267,7 @@ class Conversation:
         columns = await self._answers.columns(bind(text, [None] * left, "numeric_dollar"))
         self._writer.write(described(columns, ()))
 
-    async def _columns(self, portal: Portal) -> Sequence[Column]:
+    async def _columns(self, portal: Portal) -> Sequence[ResultColumn]:
         if portal.columns is None:
             await self._see_caller()
             portal.columns = await self._answers.columns(portal.text)
@@ -296,7 +303,7 @@ class Conversation:
         (self._statements if kind == "S" else self._portals).pop(name, None)
         self._writer.write(wire.message(b"3"))
 
-    def _prepared(self, name: str) -> Prepared:
+    def _prepared(self, name: str) -> PreparedStatement:
         if name not in self._statements:
             raise InvalidParameter("There is no prepared statement of this name.", "Prepare it first.")
         return self._statements[name]

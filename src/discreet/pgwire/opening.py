@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 from discreet.client.transport import is_loopback
 from discreet.errors import DiscreetError
 from discreet.pgwire import messages as wire
-from discreet.pgwire.answers import REPORTED, Answers
+from discreet.pgwire.answers import REPORTED, ConnectionAnswers
 from discreet.pgwire.faults import Ended, Refused, state_of
 from discreet.pgwire.messages import Malformed, Reader
 from discreet.server.people import Caller
 from discreet.server.service import Service
 
 
-class Opened(NamedTuple):
+class OpenedConnection(NamedTuple):
     """A connection that has begun.
 
     Attributes:
@@ -25,7 +25,7 @@ class Opened(NamedTuple):
         token: of its caller.
     """
 
-    answers: Answers
+    answers: ConnectionAnswers
     token: str
 
 
@@ -62,7 +62,7 @@ class Opening:
         self._secure = False
         self._token = ""
 
-    async def opened(self) -> Opened:
+    async def opened(self) -> OpenedConnection:
         """Agree on TLS, who calls, and about which data.
 
         Raises:
@@ -103,9 +103,9 @@ class Opening:
         caller = await self._signed_in(asked.get("user", ""))
         self._see_room(caller.name)
         dataset = self._dataset(caller, asked)
-        answers = Answers(self._service, caller, dataset)
+        answers = ConnectionAnswers(self._service, caller, dataset)
         self._welcome(asked, caller, answers)
-        return Opened(answers, self._token)
+        return OpenedConnection(answers, self._token)
 
     async def _first(self) -> tuple[int, bytes]:
         length = Reader(await self._reader.readexactly(4)).int32()
@@ -149,7 +149,7 @@ class Opening:
         raise Refused("3D000", "There is no data set of this name for you.",
                       f"Yours are {', '.join(names)}." if names else "Ask the steward for a budget.")  # fmt: skip
 
-    def _welcome(self, asked: dict[str, str], caller: Caller, answers: Answers) -> None:
+    def _welcome(self, asked: dict[str, str], caller: Caller, answers: ConnectionAnswers) -> None:
         try:
             for name, value in asked.items():
                 answers.set(name, value)

@@ -7,7 +7,7 @@ from typing import Any
 
 from discreet.errors import Busy
 from discreet.pgwire import messages as wire
-from discreet.pgwire.answers import Column, Result
+from discreet.pgwire.answers import Result, ResultColumn
 from discreet.records import dataclass
 
 MOST_KEPT = 100
@@ -15,7 +15,7 @@ MOST_KEPT = 100
 
 
 @dataclass
-class Prepared:
+class PreparedStatement:
     """A prepared statement.
 
     Attributes:
@@ -41,12 +41,12 @@ class Portal:
 
     text: str
     formats: tuple[int, ...]
-    columns: Sequence[Column] | None = None
+    columns: Sequence[ResultColumn] | None = None
     result: Result | None = None
     sent: int = 0
 
 
-def described(columns: Sequence[Column], formats: Sequence[int]) -> bytes:
+def described(columns: Sequence[ResultColumn], formats: Sequence[int]) -> bytes:
     """The description of columns, or the message that there are none."""
     if not columns:
         return wire.message(b"n")

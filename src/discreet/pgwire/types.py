@@ -27,7 +27,7 @@ _DAY, _MOMENT = dt.date(2000, 1, 1), dt.datetime(2000, 1, 1)
 """PostgreSQL counts from here."""
 
 
-class Kind(NamedTuple):
+class PostgresType(NamedTuple):
     """A type.
 
     Attributes:
@@ -47,23 +47,25 @@ class Kind(NamedTuple):
     sql: str
 
 
-BOOL = Kind(16, "bool", 1, "B", 1000, "boolean")
-INT2 = Kind(21, "int2", 2, "N", 1005, "smallint")
-INT4 = Kind(23, "int4", 4, "N", 1007, "integer")
-INT8 = Kind(20, "int8", 8, "N", 1016, "bigint")
-FLOAT4 = Kind(700, "float4", 4, "N", 1021, "real")
-FLOAT8 = Kind(701, "float8", 8, "N", 1022, "double precision")
-TEXT = Kind(25, "text", -1, "S", 1009, "text")
-DATE = Kind(1082, "date", 4, "D", 1182, "date")
-TIMESTAMP = Kind(1114, "timestamp", 8, "D", 1115, "timestamp without time zone")
-TEXTS = Kind(1009, "_text", -1, "A", 0, "text[]")
-INTS = Kind(1016, "_int8", -1, "A", 0, "bigint[]")
+BOOL = PostgresType(16, "bool", 1, "B", 1000, "boolean")
+INT2 = PostgresType(21, "int2", 2, "N", 1005, "smallint")
+INT4 = PostgresType(23, "int4", 4, "N", 1007, "integer")
+INT8 = PostgresType(20, "int8", 8, "N", 1016, "bigint")
+FLOAT4 = PostgresType(700, "float4", 4, "N", 1021, "real")
+FLOAT8 = PostgresType(701, "float8", 8, "N", 1022, "double precision")
+TEXT = PostgresType(25, "text", -1, "S", 1009, "text")
+DATE = PostgresType(1082, "date", 4, "D", 1182, "date")
+TIMESTAMP = PostgresType(1114, "timestamp", 8, "D", 1115, "timestamp without time zone")
+TEXTS = PostgresType(1009, "_text", -1, "A", 0, "text[]")
+INTS = PostgresType(1016, "_int8", -1, "A", 0, "bigint[]")
 KINDS = (BOOL, INT2, INT4, INT8, FLOAT4, FLOAT8, TEXT, DATE, TIMESTAMP, TEXTS, INTS)
 OTHERS = (
-    Kind(1043, "varchar", -1, "S", 1015, "character varying"), Kind(1042, "bpchar", -1, "S", 1014, "character"),
-    Kind(1700, "numeric", -1, "N", 1231, "numeric"), Kind(26, "oid", 4, "N", 1028, "oid"),
-    Kind(19, "name", 64, "S", 1003, "name"), Kind(18, "char", 1, "S", 1002, '"char"'),
-    Kind(1184, "timestamptz", 8, "D", 1185, "timestamp with time zone"), Kind(705, "unknown", -2, "X", 0, "unknown"),
+    PostgresType(1043, "varchar", -1, "S", 1015, "character varying"),
+    PostgresType(1042, "bpchar", -1, "S", 1014, "character"),
+    PostgresType(1700, "numeric", -1, "N", 1231, "numeric"), PostgresType(26, "oid", 4, "N", 1028, "oid"),
+    PostgresType(19, "name", 64, "S", 1003, "name"), PostgresType(18, "char", 1, "S", 1002, '"char"'),
+    PostgresType(1184, "timestamptz", 8, "D", 1185, "timestamp with time zone"),
+    PostgresType(705, "unknown", -2, "X", 0, "unknown"),
 )  # fmt: skip
 """Types that no answer has; parameters may."""
 WORDS = {"BIGINT": INT8, "DOUBLE": FLOAT8, "VARCHAR": TEXT, "BOOLEAN": BOOL, "DATE": DATE, "TIMESTAMP": TIMESTAMP,
@@ -71,7 +73,7 @@ WORDS = {"BIGINT": INT8, "DOUBLE": FLOAT8, "VARCHAR": TEXT, "BOOLEAN": BOOL, "DA
 """The types that DESCRIBE names; every other one is shown as a text, and decimals as doubles."""
 
 
-def kind_of(kind: pa.DataType) -> Kind:
+def kind_of(kind: pa.DataType) -> PostgresType:
     """The type for a column of an answer."""
     import pyarrow as pa
 
@@ -88,7 +90,7 @@ def kind_of(kind: pa.DataType) -> Kind:
     return TEXT
 
 
-def named(word: str) -> Kind:
+def named(word: str) -> PostgresType:
     """The type that DESCRIBE names."""
     if word in WORDS:
         return WORDS[word]
@@ -123,7 +125,7 @@ def _item(value: Any) -> str:
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
 
 
-_PACKED: dict[Kind, Callable[[Any], bytes]] = {
+_PACKED: dict[PostgresType, Callable[[Any], bytes]] = {
     BOOL: lambda value: struct.pack("!?", value),
     INT2: lambda value: struct.pack("!h", value),
     INT4: lambda value: struct.pack("!i", value),
@@ -136,7 +138,7 @@ _PACKED: dict[Kind, Callable[[Any], bytes]] = {
 }  # fmt: skip
 
 
-def as_bytes(value: Any, kind: Kind) -> bytes:
+def as_bytes(value: Any, kind: PostgresType) -> bytes:
     """A value in the format of bytes.
 
     Raises:
@@ -149,7 +151,7 @@ def as_bytes(value: Any, kind: Kind) -> bytes:
     raise unknown_format()
 
 
-def has_bytes(kind: Kind) -> bool:
+def has_bytes(kind: PostgresType) -> bool:
     """Whether a type has a format of bytes here."""
     return kind in _PACKED
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 
-from discreet.planning.marginals import Keys, Measured, cells, every_set, gain, load, parts_of
+from discreet.planning.marginals import Keys, MeasuredMarginals, cells, every_set, gain, load, parts_of
 from discreet.records import dataclass
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ NEVER, HUGE = 1e-100, 1e50
 
 
 @dataclass(frozen=True)
-class Strategy:
+class MarginalStrategy:
     """Marginals to measure.
 
     Attributes:
@@ -69,9 +69,11 @@ class Strategy:
     power: int = 2
 
     @property
-    def measured(self) -> Measured:
+    def measured(self) -> MeasuredMarginals:
         """The marginals, with their variances in units of the variance at the whole epsilon."""
-        return Measured(self.sizes, {keys: float(share) ** -self.power for keys, share in self.shares})
+        return MeasuredMarginals(
+            self.sizes, {keys: float(share) ** -self.power for keys, share in self.shares}
+        )
 
     @property
     def variances(self) -> tuple[float, ...]:
@@ -98,7 +100,7 @@ def strategy(
     power: int = 2,
     most: int = 10_000_000,
     within: tuple[tuple[int, int], ...] = (),
-) -> Strategy:
+) -> MarginalStrategy:
     """Choose the marginals to measure.
 
     Args:
@@ -121,7 +123,7 @@ def strategy(
     ]
     problem = _Problem(sizes, tables, possible, objective, power)
     shares = problem.solve()
-    return Strategy(sizes, tables, shares, power)
+    return MarginalStrategy(sizes, tables, shares, power)
 
 
 def _candidates(sizes: tuple[int, ...], tables: tuple[Keys, ...], most: int) -> list[Keys]:

@@ -79,7 +79,7 @@ def load(sizes: Sequence[int], table: Keys, part: Keys) -> float:
 
 
 @dataclass(frozen=True)
-class Measured:
+class MeasuredMarginals:
     """Marginals that were measured, or are to be, each with independent noise of one variance in its cells.
 
     Attributes:

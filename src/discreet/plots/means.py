@@ -44,7 +44,7 @@ def education(people: int) -> npt.NDArray[np.int64]:
 
 
 @dataclass(frozen=True)
-class Releases:
+class MeanReleases:
     """The errors of many releases of the mean of n values.
 
     Attributes:
@@ -90,7 +90,7 @@ def mean_releases(
     alpha: Number = 0.05,
     private: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> list[Releases]:
+) -> list[MeanReleases]:
     """Release the mean of the first n values, for each n and epsilon, `rounds` times.
 
     With a public n, a record may be replaced, so the clamped sum has sensitivity greatest - least, and the mean
@@ -135,7 +135,7 @@ def mean_releases(
             errors, radius = (_ratio if private else _plain)(places, loss, rounds, float(1 - level))
             width = float(high - low)
             cases.append(
-                Releases(n, float(loss), width / (n * float(loss)), width * radius, width * errors,
+                MeanReleases(n, float(loss), width / (n * float(loss)), width * radius, width * errors,
                          (float(low), float(high)), float(level), private)
             )  # fmt: skip
             if progress is not None:
@@ -195,7 +195,7 @@ def _tail(first: float, second: float, t: float) -> float:
 
 
 def mean_release(
-    cases: Sequence[Releases] | None = None, shown: int = 30, size: str | Size = "slide"
+    cases: Sequence[MeanReleases] | None = None, shown: int = 30, size: str | Size = "slide"
 ) -> Picture:
     """Draw it: the errors against n with the band, and their sizes against epsilon.
 
@@ -226,7 +226,7 @@ def mean_release(
     return finish(chart, "A mean, released again and again", fit, says)
 
 
-def _captions(run: Sequence[Releases]) -> list[str]:
+def _captions(run: Sequence[MeanReleases]) -> list[str]:
     """The facts that the picture rests on, read from the releases that are drawn."""
     covered = np.mean([case.coverage for case in run])
     rounds = sum(len(case.errors) for case in run)
@@ -238,7 +238,7 @@ def _captions(run: Sequence[Releases]) -> list[str]:
     ]
 
 
-def _against_people(cases: Sequence[Releases], shown: int, part: Size, fit: Size) -> tuple[Any, int]:
+def _against_people(cases: Sequence[MeanReleases], shown: int, part: Size, fit: Size) -> tuple[Any, int]:
     """The panel, and how many points lie outside it."""
     alt = altair()
     points = [(case.people, float(error)) for case in cases for error in case.errors[:shown]]
@@ -260,7 +260,7 @@ def _against_people(cases: Sequence[Releases], shown: int, part: Size, fit: Size
     return chart, sum(abs(error) > top for _, error in points)
 
 
-def _against_epsilon(cases: Sequence[Releases], shown: int, part: Size, fit: Size) -> tuple[Any, int]:
+def _against_epsilon(cases: Sequence[MeanReleases], shown: int, part: Size, fit: Size) -> tuple[Any, int]:
     """The panel, and how many points lie outside it."""
     ends = (cases[0].epsilon / 1.5, cases[-1].epsilon * 1.5)
     x = axis("x", f"ε, with n = {cases[0].people:,}", log=True, domain=ends, format="~g",

@@ -21,7 +21,7 @@ ALL, NONE, EMPTY = "all", "none", '""'
 _TOTALS = re.compile(r"\b(ROLLUP|CUBE|GROUPING\s+SETS)\s*\(|\bWITH\s+(ROLLUP|CUBE)\b", re.IGNORECASE)
 
 
-class Shown(Protocol):
+class DrawableRelease(Protocol):
     """The attributes that a release must have to be drawn; `discreet.Release` has them."""
 
     @property
@@ -55,7 +55,7 @@ class Shown(Protocol):
         ...
 
 
-def rows_of(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[dict[str, Any]]:
+def rows_of(shown: DrawableRelease, keys: Sequence[str], measures: Sequence[str]) -> list[dict[str, Any]]:
     """Plain rows: `k <key>`, and for each measure `v`, `l` and `h` with its name; None where there is no number."""
     columns: dict[str, list[Any]] = {f"k {key}": values_of(shown.values.column(key)) for key in keys}
     for name in measures:
@@ -65,7 +65,7 @@ def rows_of(shown: Shown, keys: Sequence[str], measures: Sequence[str]) -> list[
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def is_key(shown: Shown, name: str) -> bool:
+def is_key(shown: DrawableRelease, name: str) -> bool:
     """Whether a column may name a group, which no float does, nor a value that holds several."""
     import pyarrow as pa
 
@@ -160,7 +160,7 @@ def label_of(row: Mapping[str, Any], keys: Sequence[str], nothing: str = NONE) -
     return " · ".join(text_of(row[f"k {key}"], nothing) for key in keys) or ALL
 
 
-def nothing_of(shown: Shown) -> str:
+def nothing_of(shown: DrawableRelease) -> str:
     """The meaning of a key that is NULL: all groups in the totals of a question with ROLLUP and the like, else none."""
     return ALL if _TOTALS.search(getattr(shown, "question", "")) else NONE
 
@@ -180,7 +180,7 @@ def sorted_values(values: set[Any]) -> list[Any]:
         return sorted(values, key=lambda value: (value is not None, str(value)))
 
 
-def reach_of(shown: Shown) -> float:
+def reach_of(shown: DrawableRelease) -> float:
     """By which factor intervals of one number each are too short for all cells of a map together.
 
     The tails of Laplace noise are exponential, and those of sums of it no heavier from there on: a chance of a/m

@@ -1,6 +1,6 @@
 """A release as a picture, with its intervals: bars, points over an ordered key, a few series of them, or a grid.
 
-A release is taken by its shape, not by its class: `release_rows.Shown` lists the attributes that it needs.
+A release is taken by its shape, not by its class: `release_rows.DrawableRelease` lists the attributes that it needs.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from discreet.plots.panels.points import (
 )
 from discreet.plots.release_rows import (
     MOST_BARS,
-    Shown,
+    DrawableRelease,
     has_interval,
     is_explained,
     is_key,
@@ -63,7 +63,9 @@ EXPLAINED: Final = "the noise alone could have made it"
 _NONE: Final = f"{CROSS} no answer"
 
 
-def release(shown: Shown, title: str = "", measure: str | None = None, size: str | Size = "slide") -> Picture:
+def release(
+    shown: DrawableRelease, title: str = "", measure: str | None = None, size: str | Size = "slide"
+) -> Picture:
     """Draw a release in the form that fits its keys.
 
     The columns with intervals are the measures, the others the keys, unless they hold floats. No key or one of
@@ -166,8 +168,8 @@ def _panels(
 
 
 def _each_number(
-    shown: Shown, keys: list[str], wanted: list[str]
-) -> tuple[Shown, list[str], list[str], bool]:
+    shown: DrawableRelease, keys: list[str], wanted: list[str]
+) -> tuple[DrawableRelease, list[str], list[str], bool]:
     """The same with a row for each number of the first measure that holds several; the last says whether one does."""
     several = next((name for name in wanted if is_nested(shown.values, name)), None)
     if several is None:
@@ -178,7 +180,7 @@ def _each_number(
     return each, [name for name in each.columns if name != several], [several], True
 
 
-def _noise(shown: Shown) -> str:
+def _noise(shown: DrawableRelease) -> str:
     """The price; with a delta the groups were found, and those with too few people for that were not."""
     delta = float(getattr(shown, "delta", 0))
     return f"ε = {float(shown.epsilon):g}{f', δ = {delta:g}; small groups are left out' if delta else ''}; "

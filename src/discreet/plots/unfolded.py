@@ -11,7 +11,7 @@ from discreet.records import dataclass
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from discreet.plots.release_rows import Shown
+    from discreet.plots.release_rows import DrawableRelease
 
 PLACE = "place"
 """The name of the key of the numbers of a list, which count from 1."""
@@ -23,12 +23,12 @@ _HISTOGRAM = re.compile(
 
 @dataclass(frozen=True)
 class Unfolded:
-    """The attributes of a release that are drawn; see `release_rows.Shown`."""
+    """The attributes of a release that are drawn; see `release_rows.DrawableRelease`."""
 
     values: pa.Table
     low: Mapping[str, Any]
     high: Mapping[str, Any]
-    whole: Shown
+    whole: DrawableRelease
 
     @property
     def columns(self) -> list[str]:
@@ -39,7 +39,7 @@ class Unfolded:
         return getattr(self.whole, name)
 
 
-def unfolded(shown: Shown, keys: Sequence[str], name: str) -> Unfolded:
+def unfolded(shown: DrawableRelease, keys: Sequence[str], name: str) -> Unfolded:
     """The numbers of a measure that holds several, each in a row of its own, with the keys of its row and its place.
 
     Args:
@@ -70,7 +70,7 @@ def unfolded(shown: Shown, keys: Sequence[str], name: str) -> Unfolded:
     return Unfolded(pa.table(table), {name: low_ends}, {name: high_ends}, shown)
 
 
-def _counted(shown: Shown, name: str) -> str:
+def _counted(shown: DrawableRelease, name: str) -> str:
     """The column whose values the keys of a map are, where the question says so: that of HISTOGRAM; else empty."""
     import pyarrow as pa
 

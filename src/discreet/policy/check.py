@@ -46,7 +46,7 @@ def check(
 ) -> None:
     """Compare; see `Policy.check`."""
     problems: list[Problem] = []
-    schemas = {name: _Shown.of(name, schema, tables, from_text) for name, schema in schemas.items()}
+    schemas = {name: _SourceColumns.of(name, schema, tables, from_text) for name, schema in schemas.items()}
     for name, table in tables.items():
         place = f"tables.{name}"
         sources = meant(name, schemas)
@@ -169,7 +169,7 @@ def _told(column: SchemaColumn) -> str:
     return str(getattr(getattr(column, "identity", None), "kind", None) or _kind(column))
 
 
-class _Shown(dict[str, SchemaColumn]):
+class _SourceColumns(dict[str, SchemaColumn]):
     """The columns of a table, and whether an error may show their names.
 
     Those of a private CSV file are the words of its first line. They are shown where the policy names one of them at
@@ -185,7 +185,7 @@ class _Shown(dict[str, SchemaColumn]):
         schema: Mapping[str, SchemaColumn],
         tables: Mapping[str, TablePolicy],
         from_text: Collection[str],
-    ) -> _Shown:
+    ) -> _SourceColumns:
         made = cls(schema)
         table = next((declared for key, declared in tables.items() if key.lower() == name.lower()), None)
         if name.lower() in from_text and not (table is not None and table.public):

@@ -10,7 +10,7 @@ from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 from discreet.accounting.tally import Rule
 from discreet.policy import values
 from discreet.policy.personal import Personal
-from discreet.policy.problems import Model, wrong
+from discreet.policy.problems import PolicyModel, wrong
 from discreet.policy.values import Bound, Key, KeyReference
 
 Words = Annotated[str, Field(strict=True, min_length=1, max_length=2000)]
@@ -19,7 +19,7 @@ KEYS = 5
 """How many keys of a column are shown."""
 
 
-class Budget(Model):
+class Budget(PolicyModel):
     """The privacy loss that a data set may ever spend.
 
     Attributes:
@@ -60,7 +60,7 @@ class Budget(Model):
         return self
 
 
-class About(Model):
+class About(PolicyModel):
     """The facts about a deployment that only people know, for the card of every answer; no answer depends on them.
 
     Attributes:
@@ -92,7 +92,7 @@ class About(Model):
         return {name: words for name in type(self).model_fields if (words := getattr(self, name)) is not None}
 
 
-class ColumnPolicy(Model):
+class ColumnPolicy(PolicyModel):
     """The declarations about one column.
 
     Attributes:
@@ -142,7 +142,7 @@ class ColumnPolicy(Model):
         return "; ".join(said)
 
 
-class TablePolicy(Model):
+class TablePolicy(PolicyModel):
     """The declarations about one table.
 
     Attributes:

@@ -22,7 +22,7 @@ from discreet.errors import PolicyError
 from discreet.policy import classes, path, toml, values
 from discreet.policy.check import SchemaColumn, check
 from discreet.policy.declarations import About, Budget, ColumnPolicy, TablePolicy
-from discreet.policy.problems import Model, complain, wrong
+from discreet.policy.problems import PolicyModel, complain, wrong
 from discreet.policy.values import KeyReference
 from discreet.rational import show, small
 
@@ -41,7 +41,7 @@ def _url(value: object) -> object:
     return values.place(value)
 
 
-class Policy(Model):
+class Policy(PolicyModel):
     """Everything that a steward declares about a data set.
 
     Attributes:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import Field, PlainValidator
 
 from discreet.policy import values
-from discreet.policy.problems import Model, wrong
+from discreet.policy.problems import PolicyModel, wrong
 from discreet.rational import show
 
 MOST_CLASSES = 16
@@ -54,7 +54,7 @@ def _shares(value: object) -> dict[str, Fraction]:
     return found
 
 
-class Personal(Model):
+class Personal(PolicyModel):
     """The classes of people who allow different epsilons.
 
     Attributes:

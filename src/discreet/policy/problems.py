@@ -62,13 +62,13 @@ class _Meta(type(BaseModel)):  # type: ignore[misc]
 
 if TYPE_CHECKING:
 
-    class Model(BaseModel):
+    class PolicyModel(BaseModel):
         """The base of the models of a policy: frozen, and closed to unknown keys."""
 
         model_config = ConfigDict(extra="forbid", frozen=True)
 else:
 
-    class Model(BaseModel, metaclass=_Meta):
+    class PolicyModel(BaseModel, metaclass=_Meta):
         """The base of the models of a policy: frozen, and closed to unknown keys."""
 
         model_config = ConfigDict(extra="forbid", frozen=True)

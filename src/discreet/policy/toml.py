@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from discreet.policy.declarations import About, Budget, TablePolicy
 
 
-class Declared(Protocol):
+class PolicyDeclarations(Protocol):
     """The parts of a policy that its file holds."""
 
     @property
@@ -50,7 +50,7 @@ class Declared(Protocol):
         """The tables by name."""
 
 
-def write(policy: Declared) -> str:
+def write(policy: PolicyDeclarations) -> str:
     """Write the policy as TOML that reads back as an equal policy."""
     lines = [
         f"neighbours = {value(policy.neighbours)}",

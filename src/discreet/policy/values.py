@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from discreet.accounting.tally import RULES, Rule
 from discreet.errors import InvalidParameter
-from discreet.policy.problems import Model, wrong
+from discreet.policy.problems import PolicyModel, wrong
 from discreet.rational import decimal
 
 Bound: TypeAlias = Fraction | dt.date | dt.datetime
@@ -25,7 +25,7 @@ MAX_ITEMS = 1000
 """The most items of a list that may count as rows: a row is read as often."""
 
 
-class KeyReference(Model):
+class KeyReference(PolicyModel):
     """The keys of a column are the values of a column of a public table.
 
     Attributes:

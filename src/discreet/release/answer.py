@@ -295,7 +295,7 @@ class Release:
 
 
 def _rows(table: pa.Table | pa.RecordBatch) -> Iterator[dict[str, Any]]:
-    """The rows of a table, each as a dictionary; a date that Python cannot hold is `Far`."""
+    """The rows of a table, each as a dictionary; a date that Python cannot hold is `FarDate`."""
     names = table.schema.names
     return (dict(zip(names, row, strict=True)) for row in zip(*map(far.values, table.columns), strict=True))
 

@@ -26,7 +26,7 @@ FEW = 1000
 """Rows of a document that is written at once."""
 
 
-class Budget(Protocol):
+class BudgetSummary(Protocol):
     """The parts of a budget that stand beside an answer."""
 
     @property
@@ -108,7 +108,7 @@ class AnswerText:
         rest = {**dict(parts[index + 1 :]), "rows": rows(release)}
         return cls(f"{dump(dict(parts[:index]), None)[:-1]}, ", dump(rest, None)[1:-1])
 
-    def text(self, replayed: bool, budget: Budget) -> str:
+    def text(self, replayed: bool, budget: BudgetSummary) -> str:
         """The text of the answer, as `FORMS` writes it.
 
         Args:
@@ -119,12 +119,12 @@ class AnswerText:
         return f'{self.head}"{REPLAYED}": {said}, {self.tail}, "budget": {dump(state(budget), None)}}}'
 
 
-def document(release: Release, budget: Budget) -> dict[str, Any]:
+def document(release: Release, budget: BudgetSummary) -> dict[str, Any]:
     """An answer and all that belongs to it, ready for JSON."""
     return {**about(release), "rows": rows(release), "budget": state(budget)}
 
 
-def state(budget: Budget) -> dict[str, Any]:
+def state(budget: BudgetSummary) -> dict[str, Any]:
     """A budget, ready for JSON."""
     out: dict[str, Any] = {
         "epsilon": exact(budget.epsilon),
@@ -227,7 +227,7 @@ def from_arrow(data: bytes) -> Release:
     raise InvalidParameter("The answer is no Arrow stream that discreet wrote.", "Ask again.")
 
 
-FORMS: Mapping[str, tuple[str, Callable[[Release, Budget], bytes]]] = {
+FORMS: Mapping[str, tuple[str, Callable[[Release, BudgetSummary], bytes]]] = {
     "json": ("application/json", lambda release, budget: dump(document(release, budget), None).encode()),
     "csv": ("text/csv; charset=utf-8", lambda release, _: csv_text(release).encode()),
     "arrow": ("application/vnd.apache.arrow.stream", lambda release, _: arrow_bytes(release)),

@@ -67,7 +67,7 @@ class Private(Protocol):
         """How many rows of a unit are kept."""
 
 
-class Tables(Protocol):
+class PrivateTables(Protocol):
     """The private tables of a data set; the catalogue of SQL is one such value."""
 
     @property
@@ -94,7 +94,7 @@ class Guarantee:
     classes: str = ""
 
     @classmethod
-    def of(cls, policy: Policy, catalog: Tables) -> Guarantee:
+    def of(cls, policy: Policy, catalog: PrivateTables) -> Guarantee:
         """The guarantee of a policy, with columns as the data spells them."""
         tables = sorted(catalog.private.items())
         units = {name: ROW if table.unit is None else f"column {table.unit_words}" for name, table in tables}

@@ -27,7 +27,7 @@ UNKNOWN = "± ?"
 """Stands beside a number whose interval could not be derived."""
 
 
-class Shown(Protocol):
+class ShownAnswer(Protocol):
     """The parts of an answer that are shown."""
 
     @property
@@ -85,7 +85,7 @@ class Shown(Protocol):
     def __len__(self) -> int: ...
 
 
-def header(release: Shown) -> list[str]:
+def header(release: ShownAnswer) -> list[str]:
     """The names of the columns, each with its content where its name says something else."""
     means = release.meanings
     return [name(column) + (f" ({means[column]})" if column in means else "") for column in release.columns]
@@ -95,7 +95,7 @@ LEAST_WITH_EXPONENT = 1e16
 """Fractions from here up are written with an exponent: a double has no more digits than that."""
 
 
-def rows(release: Shown, most: int | None = None) -> list[list[str]]:
+def rows(release: ShownAnswer, most: int | None = None) -> list[list[str]]:
     """The rows as text.
 
     Args:
@@ -118,7 +118,7 @@ def rows(release: Shown, most: int | None = None) -> list[list[str]]:
     return [list(row) for row in zip(*columns, strict=True)]
 
 
-def to_the_right(release: Shown) -> list[bool]:
+def to_the_right(release: ShownAnswer) -> list[bool]:
     """Which columns hold numbers, one in each cell."""
     return [
         (column in release.low and not is_nested(release.values, column)) or is_number(release.values, column)
@@ -126,7 +126,7 @@ def to_the_right(release: Shown) -> list[bool]:
     ]
 
 
-def footer(release: Shown) -> list[str]:
+def footer(release: ShownAnswer) -> list[str]:
     """The lines under an answer: rows, cost, the meaning of the intervals, and warnings."""
     cost = "free: asked before" if release.replayed else release.cost
     if not release.epsilon:
@@ -147,7 +147,7 @@ def footer(release: Shown) -> list[str]:
     return [" · ".join(said), *cut, *(f"warning: {name(warning)}" for warning in release.warnings)]
 
 
-def text(release: Shown) -> str:
+def text(release: ShownAnswer) -> str:
     """An answer as a table of text."""
     lines = [header(release), *rows(release, ROWS)]
     widths = [max(len(line[index]) for line in lines) for index in range(len(release.columns))]
@@ -174,7 +174,7 @@ def rule(widths: Sequence[int]) -> str:
     return "  ".join("─" * width for width in [*widths[:-1], *(min(width, RULE) for width in widths[-1:])])
 
 
-def page(release: Shown) -> str:
+def page(release: ShownAnswer) -> str:
     """An answer as a table of HTML."""
     sides = ["right" if right else "left" for right in to_the_right(release)]
     head = row("th", header(release), sides)
@@ -183,7 +183,7 @@ def page(release: Shown) -> str:
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><small>{foot}</small>"
 
 
-def _more(release: Shown) -> list[str]:
+def _more(release: ShownAnswer) -> list[str]:
     return [f"… {len(release) - ROWS:,} more rows"] if len(release) > ROWS else []
 
 

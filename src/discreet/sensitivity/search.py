@@ -107,12 +107,12 @@ def search(
         raise InvalidParameter("norm or neighbours is unknown.", 'Write norm=1, neighbours="replace_one".')
     whole_number(records, "records")
     whole_number(tries, "tries")
-    look = _Search(query, claimed, _ends(bounds), records, norm, neighbours, tries, progress)
+    look = _PairSearch(query, claimed, _ends(bounds), records, norm, neighbours, tries, progress)
     look.run()
     return Found(claimed, look.largest, look.pair, look.done, norm)
 
 
-class _Search:
+class _PairSearch:
     """The state of one search."""
 
     def __init__(

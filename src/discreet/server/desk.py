@@ -55,7 +55,7 @@ class TooLong(Exception):
 
 
 @dataclass(eq=False)
-class _Work:
+class _CallerWork:
     """Some work of a caller.
 
     Attributes:
@@ -82,7 +82,7 @@ class Desk:
         self.caps = caps
         self._pool = ThreadPoolExecutor(caps.workers, thread_name_prefix=f"discreet-{name}")
         self._lock = threading.Lock()
-        self._works: list[_Work] = []
+        self._works: list[_CallerWork] = []
 
     async def do(
         self,
@@ -103,7 +103,7 @@ class Desk:
             Busy: there is too much to do, for this caller or for all. The work was not begun, and never will be.
             TooLong: the time is up; the work goes on.
         """
-        job = _Work(caller, about, monotonic(), took)
+        job = _CallerWork(caller, about, monotonic(), took)
         waiter = asyncio.wrap_future(self._submit(job, work))
         # The caller may be gone by then, or is told that it takes too long.
         waiter.add_done_callback(see_outcome)
@@ -136,7 +136,7 @@ class Desk:
         """Wait for the work that was begun; an answer that was charged is settled."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _submit(self, job: _Work, work: Callable[[], T]) -> Future[T]:
+    def _submit(self, job: _CallerWork, work: Callable[[], T]) -> Future[T]:
         with self._lock:
             present = self._present()
             if sum(other.caller == job.caller for other in present) >= self.caps.each:
@@ -155,13 +155,13 @@ class Desk:
         future.add_done_callback(lambda _: self._done(job))
         return future
 
-    def _present(self) -> list[_Work]:
+    def _present(self) -> list[_CallerWork]:
         """All work whose slot has not come; the lock is held."""
         now = monotonic()
         self._works = [job for job in self._works if job.until > now]
         return self._works
 
-    def _done(self, job: _Work) -> None:
+    def _done(self, job: _CallerWork) -> None:
         # It keeps its callbacks, and so this work: with the answer they would stay as garbage.
         job.future = None
         if not self.caps.slot:
@@ -176,7 +176,7 @@ class Desk:
         with self._lock:
             job.until = job.began + max(kept, slot_after(elapsed, base))
 
-    def _leave(self, job: _Work) -> None:
+    def _leave(self, job: _CallerWork) -> None:
         with self._lock:
             job.until = -math.inf
             self._present()

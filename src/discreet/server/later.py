@@ -19,7 +19,7 @@ from discreet.server.desk import Desk, see_outcome
 from discreet.server.people import Caller
 from discreet.server.problems import body, not_there
 from discreet.server.records.asks import Asks, Began
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from discreet.session.analyst import AnalystSession
 
 T = TypeVar("T")
@@ -30,7 +30,7 @@ MOST = 10_000
 class Asking(Protocol):
     """The part of a service that questions need."""
 
-    state: State
+    state: ServiceState
     asks: Asks
     questions: Desk
 

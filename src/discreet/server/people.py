@@ -11,7 +11,7 @@ from discreet.ledger.terms import Terms
 from discreet.rational import epsilon_of
 from discreet.records import dataclass
 from discreet.release.exactly import exact
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from discreet.server.tokens import digest, fits, new_token, parts
 from discreet.session.analyst import name_of
 
@@ -65,7 +65,7 @@ def end_of(day: str) -> int:
 class People:
     """The people of a service."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: ServiceState) -> None:
         self.state = state
 
     # People and budgets ----------------------------------------------------------------------------------

@@ -27,9 +27,9 @@ from discreet.server.people import Caller, People
 from discreet.server.problems import not_there, told
 from discreet.server.rate import Rate
 from discreet.server.records.asks import Asks, Began
-from discreet.server.records.counted import Counted
+from discreet.server.records.counted import RequestCounts
 from discreet.server.records.sent import Sent
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from discreet.session.analyst import AnalystSession, PlanSummary
 from discreet.session.workloads import Answers
 
@@ -47,7 +47,7 @@ FREE = Caps(workers=8, waiting=64, each=4, timeout=60.0, slot=0)
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServiceSettings:
     """The steward's settings of a service.
 
     Attributes:
@@ -81,8 +81,8 @@ class Service:
     """
 
     datasets: dict[str, DataSet]
-    state: State
-    settings: Settings = field(default_factory=Settings)
+    state: ServiceState
+    settings: ServiceSettings = field(default_factory=ServiceSettings)
     draft: PolicyDraft | None = None
     secret: str = ""
     provider: Provider | None = None
@@ -100,7 +100,7 @@ class Service:
         for dataset in self.datasets.values():
             dataset.asks = self.asks
         self.later = Later(self)
-        self.counted = Counted()
+        self.counted = RequestCounts()
         self.sent = Sent()
         self._large = threading.Lock()
         self.rate = Rate(self.settings.rate, self.settings.burst)

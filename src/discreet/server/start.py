@@ -22,8 +22,8 @@ from discreet.server.desk import Caps
 from discreet.server.oidc.provider import Provider
 from discreet.server.oidc.settings import Oidc
 from discreet.server.pages.draft import PolicyDraft
-from discreet.server.records.state import State
-from discreet.server.service import Service, Settings
+from discreet.server.records.state import ServiceState
+from discreet.server.service import Service, ServiceSettings
 
 if TYPE_CHECKING:
     import uvicorn
@@ -69,11 +69,13 @@ class Listening:
                 "Put a proxy with TLS in front, and name its address with --public-url https://….",
             )
 
-    def settings(self, caps: Caps) -> Settings:
+    def settings(self, caps: Caps) -> ServiceSettings:
         """The settings of a service that listens here."""
         name = urlsplit(self.public_url).hostname
-        hosts = Settings().hosts + ((name.lower(),) if name else ())
-        return Settings(caps=caps, hosts=hosts, secure=bool(self.public_url), public_url=self.public_url)
+        hosts = ServiceSettings().hosts + ((name.lower(),) if name else ())
+        return ServiceSettings(
+            caps=caps, hosts=hosts, secure=bool(self.public_url), public_url=self.public_url
+        )
 
 
 def state_place(policies: Sequence[Path], ledger: str = "") -> str:
@@ -82,7 +84,7 @@ def state_place(policies: Sequence[Path], ledger: str = "") -> str:
 
 
 def open_service(
-    policies: Sequence[Path], settings: Settings, ledger: str = "", oidc: Oidc | None = None
+    policies: Sequence[Path], settings: ServiceSettings, ledger: str = "", oidc: Oidc | None = None
 ) -> Service:
     """Open a service over the data sets of some policies.
 
@@ -108,7 +110,9 @@ def open_service(
             found.append(open_dataset(path, ledger))
             stack.callback(found[-1].session.close)
         provider = None if oidc is None else Provider(oidc)
-        service = Service(by_name(found), State(state_place(policies, ledger)), settings, provider=provider)
+        service = Service(
+            by_name(found), ServiceState(state_place(policies, ledger)), settings, provider=provider
+        )
         stack.callback(service.state.close)
         service.note_versions()
         stack.pop_all()
@@ -137,9 +141,9 @@ def first_token(service: Service) -> str:
         return "" if service.people.names("steward") else service.people.administrator()
 
 
-def begin_service(draft: PolicyDraft, settings: Settings) -> Service:
+def begin_service(draft: PolicyDraft, settings: ServiceSettings) -> Service:
     """A service without data, whose first page makes the policy of a file; `service.secret` is the way in."""
-    service = Service({}, State(state_place([draft.place])), settings)
+    service = Service({}, ServiceState(state_place([draft.place])), settings)
     service.draft, service.secret = draft, secrets.token_urlsafe(32)
     return service
 

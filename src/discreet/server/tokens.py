@@ -11,7 +11,7 @@ PREFIX = "discreet"
 """Begins every token, so that scanners of leaked secrets can know one."""
 
 
-class NewToken(NamedTuple):
+class IssuedToken(NamedTuple):
     """A token that was just made.
 
     Attributes:
@@ -25,7 +25,7 @@ class NewToken(NamedTuple):
     digest: str
 
 
-def new_token() -> NewToken:
+def new_token() -> IssuedToken:
     """Make a token of 256 random bits.
 
     A plain hash is enough to keep it by: unlike a password, it cannot be guessed.
@@ -36,7 +36,7 @@ def new_token() -> NewToken:
         (True, True, False)
     """
     name, secret = secrets.token_hex(6), secrets.token_urlsafe(32)
-    return NewToken(name, f"{PREFIX}_{name}_{secret}", digest(secret))
+    return IssuedToken(name, f"{PREFIX}_{name}_{secret}", digest(secret))
 
 
 def parts(text: str) -> tuple[str, str]:

@@ -1,7 +1,7 @@
 """`protect(...)` puts a policy, an engine and a ledger behind one face.
 
-That is `Session`; a question to it is read once, as a `Question`. Both load on first use: who looks at a budget or
-counts a stream needs neither.
+That is `Session`; a question to it is read once, as a `SessionQuestion`. Both load on first use: who looks at a budget
+or counts a stream needs neither.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from discreet.session.asking import asked, see_process
 from discreet.session.base import OpenSession
 from discreet.session.budget import DATA_SET, BudgetState, account_of
 from discreet.session.parameters import GROUP_ROWS, see_cost
-from discreet.session.question import ONE, Question
+from discreet.session.question import ONE, SessionQuestion
 from discreet.session.session import Session
 from discreet.session.text_only import answer_about, read_price
 from discreet.session.waiting.heavy import see_ends, shows_all
@@ -200,7 +200,7 @@ class AnalystSession(Session):
         """
         if looked_at(query) is not None:
             return PlanSummary("", 0, Loss(0))
-        question = Question.read(query, ONE if epsilon is None else epsilon, **options)
+        question = SessionQuestion.read(query, ONE if epsilon is None else epsilon, **options)
         plan = self._queries.planned(question)
         if not plan.releases:
             return PlanSummary("", 0, Loss(0))
@@ -228,7 +228,7 @@ class AnalystSession(Session):
             QueryRefused: it takes too long on invented numbers.
         """
         if looked_at(query) is None:
-            question = Question.read(query, ONE if epsilon is None else epsilon, **options)
+            question = SessionQuestion.read(query, ONE if epsilon is None else epsilon, **options)
             see_ends([self._queries.planned(question)], self._queries.catalog.public, question.level)
 
     @asked
@@ -269,7 +269,7 @@ class AnalystSession(Session):
 
         if "epsilon" in options:  # of the text
             raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
-        question = Question.read(query, ONE, **options)
+        question = SessionQuestion.read(query, ONE, **options)
         self._queries.rehearse(self._queries.planned(question))
         return least(self._queries, question, within, GROUP_ROWS, reuse=False)[0]
 
@@ -287,7 +287,7 @@ class AnalystSession(Session):
         Raises:
             QueryRefused: there is none, or the analyst has not paid for it.
         """
-        question = Question.read(query, ONE if epsilon is None else epsilon, **options)
+        question = SessionQuestion.read(query, ONE if epsilon is None else epsilon, **options)
         plan = self._kept.planned(question)
         if plan.releases and self._account.owes(self._kept.identity(plan)):
             raise QueryRefused("This answer was never given to you.", "Ask the question, which is charged.")

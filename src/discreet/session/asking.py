@@ -15,13 +15,13 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-class Opened(Protocol):
+class ProcessBound(Protocol):
     """The state that belongs to one process."""
 
     _process: int
 
 
-S = TypeVar("S", bound=Opened)
+S = TypeVar("S", bound=ProcessBound)
 
 
 def asked(method: Callable[Concatenate[S, P], R]) -> Callable[Concatenate[S, P], R]:

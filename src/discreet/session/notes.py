@@ -8,7 +8,7 @@ from typing import Any
 from discreet.engines.schema import Type
 from discreet.policy import Policy
 from discreet.sql.algebra.lineage import origins
-from discreet.sql.algebra.relation import Relation, Rows, Select, scans
+from discreet.sql.algebra.relation import PrivateRows, Relation, Select, scans
 from discreet.sql.analyze.aggregates.implied_bounds import following
 from discreet.sql.analyze.aggregates.reached import Reached
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
@@ -17,7 +17,7 @@ from discreet.sql.lower.sequence import in_sequence
 from discreet.sql.lower.uses import ranks, uses_of
 from discreet.sql.measures.leaf_counts import LeafCounts
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.drafts.draft import for_all_literals
+from discreet.sql.plan.generic.generic_plan import for_all_arguments
 from discreet.sql.plan.plan import AnyMeasure, QueryPlan
 
 INVENTED = ("the data is invented: nothing private was read, and no number means anything",)
@@ -46,7 +46,7 @@ def notes_of(
     at_bounds = _counts_bounds(plan)  # conditions are read for this alone, with their literals
     if len(plan.releases) != 1 or plan.workloads or plan.cut_off or plan.shaping:
         return _notes_of(plan, without, unit_factor, texts, at_bounds)
-    return for_all_literals(
+    return for_all_arguments(
         plan.releases[0],
         f"notes {unit_factor} {without!r} {sorted(texts)!r} {at_bounds}",
         lambda release: _notes_of(plan.with_releases([release]), without, unit_factor, texts, at_bounds),
@@ -237,7 +237,7 @@ def _of_ranks(plan: QueryPlan) -> list[str]:
     return notes
 
 
-def _has_types(rows: Rows, texts: Set[str]) -> bool:
+def _has_types(rows: PrivateRows, texts: Set[str]) -> bool:
     """Whether the rows come from a table of texts that have been read in declared types."""
     return any(
         column.type is not Type.TEXT

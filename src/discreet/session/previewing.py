@@ -14,7 +14,7 @@ from discreet.session.memory import answering as memory
 from discreet.session.memory.dispatch import reused
 from discreet.session.memory.paid import AGAIN, paid
 from discreet.session.queries import Queries
-from discreet.session.question import ONE, Question
+from discreet.session.question import ONE, SessionQuestion
 from discreet.sql.inspect.preview import Preview, preview_of
 from discreet.sql.inspect.wording import SHOWN_VALUES, keys_of, told
 from discreet.sql.lower.uses import uses_of
@@ -25,7 +25,7 @@ REUSE = "as exact with reuse=True (--reuse)"
 
 def preview(
     queries: Queries,
-    asked: Question,
+    asked: SessionQuestion,
     within: Mapping[str, Number] | None,
     group_rows: int,
     budget: BudgetState,
@@ -107,7 +107,7 @@ def _cost(queries: Queries, plan: QueryPlan) -> Fraction:
 
 def preview_together(
     queries: Queries,
-    asked: Question,
+    asked: SessionQuestion,
     whole: QueryPlan,
     each: Sequence[QueryPlan],
     group_rows: int,
@@ -172,7 +172,9 @@ def _said(queries: Queries, known: memory.RecalledQuestion, group_rows: int, pri
     return f"or free, from {said} alone: {listed}" if priced else f"free, from {said}: {listed}"
 
 
-def _offered(queries: Queries, known: memory.RecalledQuestion, asked: Question, group_rows: int) -> str:
+def _offered(
+    queries: Queries, known: memory.RecalledQuestion, asked: SessionQuestion, group_rows: int
+) -> str:
     """The price with `reuse` of an answer as exact as the asked one, and how exactly earlier ones alone tell it."""
     cost, _ = memory.as_exact(queries, asked)
     said = _said(queries, known, group_rows, bool(cost))

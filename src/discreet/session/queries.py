@@ -26,7 +26,7 @@ from discreet.session.budget import DATA_SET
 from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import INVENTED, facts_of, notes_of
 from discreet.session.parameters import no_noise, see_text
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.session.sources.csv_types import advised
 from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.algebra.catalog import Catalog
@@ -34,14 +34,14 @@ from discreet.sql.inspect.information import described_tables
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.capabilities import lacking, refused_there
 from discreet.sql.lower.uses import uses_of
-from discreet.sql.plan.drafts.draft import unfilled
+from discreet.sql.plan.generic.generic_plan import generic_release
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.plan.planner import plan as make_plan
 from discreet.sql.plan.reading import Readings
 
 if TYPE_CHECKING:
     from discreet.release.cut_share import CutShare
-    from discreet.sql.finish.postprocess import Answered
+    from discreet.sql.finish.postprocess import AnswerColumns
     from discreet.sql.lower.run import NoisyIntegers
 
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2**64), Fraction(2**64)
@@ -84,7 +84,7 @@ class Queries:
         self._invented = invented
         self._rehearsed: set[str] = set()
         self._readings = Readings()
-        self._plans: dict[Question, QueryPlan] = {}
+        self._plans: dict[SessionQuestion, QueryPlan] = {}
         self.remembered: Remembered | None = None if invented or policy.personal else Remembered()
         self.hidden: Callable[[str], bool] = lambda _: False  # a service keeps answers back until their slot
         self.held: Callable[[str], bool] = lambda _: False  # likewise, from whoever asks the same meanwhile
@@ -96,7 +96,7 @@ class Queries:
         other.remembered = None  # an analyst is shown nothing that was made of the answers of others
         return other
 
-    def planned(self, question: Question) -> QueryPlan:
+    def planned(self, question: SessionQuestion) -> QueryPlan:
         """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
 
         Raises:
@@ -113,7 +113,7 @@ class Queries:
                 self._plans[question] = plan
         return plan
 
-    def _planned(self, question: Question) -> QueryPlan:
+    def _planned(self, question: SessionQuestion) -> QueryPlan:
         answering = question.epsilon * (1 - question.diagnose)
         alike = self.catalog.personal is None
         series = not question.apart and alike
@@ -135,7 +135,9 @@ class Queries:
 
         return self._see_drawn(question.epsilon, make, lambda plan: plan.whole)
 
-    def plan_together(self, queries: Sequence[str], question: Question) -> tuple[QueryPlan, list[QueryPlan]]:
+    def plan_together(
+        self, queries: Sequence[str], question: SessionQuestion
+    ) -> tuple[QueryPlan, list[QueryPlan]]:
         """Plan several questions as one; the parameters are those of `question`.
 
         Raises:
@@ -177,13 +179,13 @@ class Queries:
         if missing:
             raise QueryRefused(*refused_there(missing))
         # A scale that cannot be drawn must show here: once the question is charged it is too late.
-        scales = [scale for r in map(unfilled, plan.measured) for scale in r.scales]
+        scales = [scale for r in map(generic_release, plan.measured) for scale in r.scales]
         scales += [r.discovery.mechanism(r).scale for r in plan.releases if r.discovery is not None]
         if not all(SMALLEST <= scale <= LARGEST for scale in scales):
             raise no_noise()
         return made
 
-    def answer(self, question: Question, plan: QueryPlan, say: Callable[[str], None]) -> Release:
+    def answer(self, question: SessionQuestion, plan: QueryPlan, say: Callable[[str], None]) -> Release:
         """Charge, run and settle, or answer from the ledger; whoever asks the same meanwhile waits for this answer."""
         level = question.level
         if not plan.releases:
@@ -211,7 +213,7 @@ class Queries:
 
     def release_plan(
         self,
-        question: Question,
+        question: SessionQuestion,
         plan: QueryPlan,
         compute: Callable[[Draw], N],
         made: Callable[[N], tuple[A, bytes | IO[bytes]]],
@@ -343,7 +345,7 @@ class Queries:
     def shown(
         self,
         plan: QueryPlan,
-        answered: Answered,
+        answered: AnswerColumns,
         confidence: float,
         made: dt.datetime | None = None,
         replayed: bool = False,

@@ -27,7 +27,7 @@ ONE = Fraction(1)
 
 
 @dataclass(frozen=True)
-class Question:
+class SessionQuestion:
     """A question, with all its parameters read and in range.
 
     Attributes:
@@ -74,7 +74,7 @@ class Question:
         diagnose: Number | None = None,
         nonnegative: bool = False,
         integers: bool = False,
-    ) -> Question:
+    ) -> SessionQuestion:
         """Read the parameters of a question.
 
         Args:
@@ -112,7 +112,7 @@ class Question:
                            str(self.diagnose)])  # fmt: skip
 
     @classmethod
-    def of_json(cls, text: str) -> Question:
+    def of_json(cls, text: str) -> SessionQuestion:
         """Read the text of `to_json`."""
         query, epsilon, delta, limits, split, intervals, diagnose = json.loads(text)
         factors = tuple((name, Fraction(factor)) for name, factor in split)
@@ -128,7 +128,7 @@ class Question:
         """How sure the intervals are."""
         return Level(self.confidence, self.simultaneous)
 
-    def with_epsilon(self, epsilon: Fraction) -> Question:
+    def with_epsilon(self, epsilon: Fraction) -> SessionQuestion:
         """The same question for another epsilon."""
         return replace(self, epsilon=epsilon)
 
@@ -155,7 +155,7 @@ def _read(
     nonnegative: bool,
     integers: bool,
     split: Mapping[str, Number] | None = None,
-) -> Question:
+) -> SessionQuestion:
     """A question of some parameters."""
     given = (
         epsilon, confidence, delta, max_rows, max_groups, max_rows_per_group, simultaneous, intervals, diagnose,
@@ -163,8 +163,8 @@ def _read(
     )  # fmt: skip
     if split is None:
         with contextlib.suppress(TypeError):  # one that cannot be hashed, as a list or a column
-            return Question(text, **_known_parameters(*given))
-    return Question(text, **_parameters(*given, split))
+            return SessionQuestion(text, **_known_parameters(*given))
+    return SessionQuestion(text, **_parameters(*given, split))
 
 
 def _parameters(

@@ -13,7 +13,7 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.asking import asked
 from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, choice_of, confidence_of, whole
-from discreet.session.question import ONE, Question
+from discreet.session.question import ONE, SessionQuestion
 from discreet.session.text_only import ExplainingSession, answer_about, read_price
 from discreet.session.tuning.suggesting import SuggestingSession
 from discreet.session.waiting.progress_line import shown_progress
@@ -116,7 +116,7 @@ class Session(SuggestingSession, ExplainingSession):
         """
         from discreet.session.memory.dispatch import answered
 
-        question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
+        question = SessionQuestion.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
                                  split=split, simultaneous=simultaneous, intervals=intervals,
                                  diagnose=diagnose, nonnegative=nonnegative, integers=integers)  # fmt: skip
@@ -202,7 +202,7 @@ class Session(SuggestingSession, ExplainingSession):
 
         target = Target(into, replace, formulas)
         self.see_free(into)
-        question = Question.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
+        question = SessionQuestion.read(query, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
                                  max_groups=max_groups, max_rows_per_group=max_rows_per_group, split=split,
                                  simultaneous=simultaneous, intervals=intervals, diagnose=diagnose,
                                  nonnegative=nonnegative, integers=integers)  # fmt: skip
@@ -308,7 +308,7 @@ class Session(SuggestingSession, ExplainingSession):
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
         whole(group_rows, "group_rows")
-        question = Question.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
+        question = SessionQuestion.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
                                  split=split, simultaneous=simultaneous, intervals=intervals, diagnose=diagnose,
                                  nonnegative=nonnegative, integers=integers)  # fmt: skip

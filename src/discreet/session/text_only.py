@@ -19,7 +19,7 @@ from discreet.rational import Number, decimal
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
 from discreet.session.memory.paid import AGAIN, paid
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.sql.syntax.priced import looked_at, priced
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class ExplainingSession(OpenSession):
         """
         from discreet.sql.inspect.explain import explain
 
-        question = Question.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups,
+        question = SessionQuestion.read(query, epsilon, delta=delta, max_rows=max_rows, max_groups=max_groups,
                                  max_rows_per_group=max_rows_per_group, split=split, intervals=intervals)  # fmt: skip
         plan = self._queries.planned(question)
         self._queries.rehearse(plan)
@@ -163,7 +163,7 @@ def _described(session: Any, query: str, given: dict[str, Any]) -> list[tuple[st
     """Names and types of the columns of an answer."""
     from discreet.sql.finish.postprocess import schema_of
 
-    plan = session._queries.planned(Question.read(query, **{"epsilon": 1, **given}))
+    plan = session._queries.planned(SessionQuestion.read(query, **{"epsilon": 1, **given}))
     schema: pa.Schema = schema_of(plan, session._catalog.public)
     return [(field.name, WORDS.get(str(field.type), str(field.type))) for field in schema]
 

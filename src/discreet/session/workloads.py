@@ -19,7 +19,7 @@ from discreet.session.asking import asked
 from discreet.session.base import OpenSession
 from discreet.session.parameters import GROUP_ROWS, see_text, whole
 from discreet.session.queries import Queries
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.session.waiting.progress_line import shown_progress
 from discreet.sql.plan.plan import QueryPlan
 
@@ -248,7 +248,7 @@ def _named(queries: object) -> dict[str, str]:
 
 def asked_together(
     queries: Queries, asked: Mapping[str, str], epsilon: Number, **options: Any
-) -> tuple[dict[str, str], Question, QueryPlan, list[QueryPlan]]:
+) -> tuple[dict[str, str], SessionQuestion, QueryPlan, list[QueryPlan]]:
     """Some questions by name, their parameters, the plan of all of them, and that of each.
 
     Args:
@@ -264,14 +264,14 @@ def asked_together(
     named = _named(asked)
     for text in named.values():
         see_text(text)
-    question = Question.read("; ".join(named.values()), epsilon, **options)
+    question = SessionQuestion.read("; ".join(named.values()), epsilon, **options)
     plan, each = queries.plan_together(list(named.values()), question)
     return named, question, plan.shaped(question.shaping), [part.shaped(question.shaping) for part in each]
 
 
 def answered(
     queries: Queries,
-    question: Question,
+    question: SessionQuestion,
     whole: QueryPlan,
     each: Sequence[QueryPlan],
     say: Callable[[str], None],
@@ -330,7 +330,7 @@ def answered(
 
 def _finished(
     queries: Queries,
-    question: Question,
+    question: SessionQuestion,
     whole: QueryPlan,
     each: Sequence[QueryPlan],
     noisy: list[NoisyIntegers],

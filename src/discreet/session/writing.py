@@ -22,7 +22,7 @@ from discreet.release.cut_share import CutShare
 from discreet.release.draw import Draw
 from discreet.session.budget import DATA_SET
 from discreet.session.queries import Queries
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.finish.blockwise import MOST_KEPT, answers, in_groups, integers, noisy_blocks
 from discreet.sql.finish.many_groups import IN_MEMORY, streams
@@ -75,7 +75,7 @@ class Written:
                    release.warnings, release.cut_off)  # fmt: skip
 
 
-def written(queries: Queries, question: Question, target: Target, say: Say) -> Written:
+def written(queries: Queries, question: SessionQuestion, target: Target, say: Say) -> Written:
     """Answer a question into a file.
 
     Raises:
@@ -115,7 +115,9 @@ def in_memory(release: Release, target: Target) -> Written:
     return Written.of(first, rows, target.path)
 
 
-def streamed(queries: Queries, question: Question, plan: QueryPlan, target: Target, say: Say) -> Written:
+def streamed(
+    queries: Queries, question: SessionQuestion, plan: QueryPlan, target: Target, say: Say
+) -> Written:
     """Answer a question that `streamed.streams` is true of, block by block, into a file.
 
     Raises:

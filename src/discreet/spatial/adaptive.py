@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from discreet.mechanisms.laplace_sum.half_width import half_width
 from discreet.rational import Number, epsilon_of
 from discreet.spatial.cell import Box
-from discreet.spatial.counting import AnySession, Points, ask, read_area
+from discreet.spatial.counting import AnySession, PointTable, ask, read_area
 from discreet.spatial.grid import Grid
 from discreet.spatial.heat_map import HeatMap
 from discreet.spatial.pieces import put_together, unions
@@ -75,7 +75,7 @@ def adaptive_map(  # noqa: D417  most are those of `heat_map`
     box, loss = read_area(area), epsilon_of(epsilon)
     fine = Grid.read(size, box, crs)
     coarse = fine.coarser(CUTS[0])
-    points = Points(table, x, y, box, None, where)
+    points = PointTable(table, x, y, box, None, where)
     across, up = coarse.keys(*points.axes)
     asked: dict[str, Any] = {"max_rows": max_rows, "confidence": confidence}
     first = ask(session, points, {"map_row": up, "map_column": across}, loss / 2, **asked)
@@ -126,7 +126,7 @@ def _cut(count: float, scale: float) -> int:
     return min(CUTS, key=lambda cut: abs(math.log2(max(wanted, 1) / cut)))
 
 
-def _keys(points: Points, fine: Grid, coarse: Grid, cuts: Mapping[Place, int]) -> dict[str, str]:
+def _keys(points: PointTable, fine: Grid, coarse: Grid, cuts: Mapping[Place, int]) -> dict[str, str]:
     """The corner of the piece of a row, in finest cells: a CASE over the coarse cells of each cut.
 
     Corners that are of no piece have no rows, and their noise is dropped.

@@ -31,7 +31,7 @@ class AnySession(Protocol):
 
 
 @dataclass(frozen=True)
-class Points:
+class PointTable:
     """The rows of a table as points of an area, for SQL.
 
     Attributes:
@@ -135,7 +135,7 @@ def heat_map(
     """
     box = read_area(area)
     grid = Grid.read(size, box, crs)
-    points = Points(table, x, y, box, total, where, people)
+    points = PointTable(table, x, y, box, total, where, people)
     across, up = grid.keys(*points.axes)
     asked: dict[str, Any] = {"max_rows": max_rows, "max_groups": max_groups, "confidence": confidence}
     answer, rows = counted(session, points, {"map_row": up, "map_column": across}, epsilon, asked)
@@ -148,7 +148,11 @@ def heat_map(
 
 
 def counted(
-    session: AnySession, points: Points, keys: Mapping[str, str], epsilon: Number, asked: Mapping[str, Any]
+    session: AnySession,
+    points: PointTable,
+    keys: Mapping[str, str],
+    epsilon: Number,
+    asked: Mapping[str, Any],
 ) -> tuple[Release, list[tuple[Any, ...]]]:
     """Ask for the number of each group of some keys, with intervals that hold together.
 
@@ -209,7 +213,7 @@ def _unit(session: AnySession, table: str) -> str | None:
 
 
 def ask(
-    session: AnySession, points: Points, keys: Mapping[str, str], epsilon: Number, **asked: object
+    session: AnySession, points: PointTable, keys: Mapping[str, str], epsilon: Number, **asked: object
 ) -> Release:
     """Ask for the number of each group of some keys; a refusal of the groups says that they are cells.
 

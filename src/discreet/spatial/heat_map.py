@@ -20,7 +20,7 @@ from discreet.spatial.geometry import geo_parquet
 from discreet.spatial.grid import Ring
 
 
-class Layout(Protocol):
+class CellLayout(Protocol):
     """The kind of cells that a map has: a grid, or hexagons."""
 
     @property
@@ -50,7 +50,7 @@ class HeatMap:
 
     name: str
     cells: Sequence[Cell]
-    grid: Layout
+    grid: CellLayout
     epsilon: Fraction
     confidence: float
     notes: tuple[str, ...]

@@ -11,7 +11,7 @@ from discreet.imports import load
 from discreet.rational import Number
 from discreet.records import dataclass
 from discreet.spatial.cell import Box, Cell
-from discreet.spatial.counting import AnySession, Points, counted, read_area
+from discreet.spatial.counting import AnySession, PointTable, counted, read_area
 from discreet.spatial.grid import Ring
 from discreet.spatial.heat_map import HeatMap
 
@@ -118,7 +118,7 @@ def hexagon_map(  # noqa: D417  most are those of `heat_map`
         '831968fffffffff'
     """
     box, hexagons = read_area(area), Hexagons.read(resolution)
-    points = Points(table, x, y, box, total, where, people)
+    points = PointTable(table, x, y, box, total, where, people)
     asked: dict[str, Any] = {"max_rows": max_rows, "max_groups": max_groups, "confidence": confidence}
     answer, rows = counted(session, points, {"map_cell": hexagons.key(*points.axes)}, epsilon, asked)
     cells = sorted(

@@ -22,7 +22,7 @@ from discreet.release.plan import ReleasePlan
 
 if TYPE_CHECKING:
     from discreet.streams.spec import StreamSpec
-    from discreet.streams.state import State
+    from discreet.streams.state import StreamFolder
 
 Noise: TypeAlias = "dict[str, npt.NDArray[np.int64]]"
 
@@ -30,7 +30,7 @@ MOST_NODES: Final = 1 << 24
 """So many numbers get noise in one stream at most: 128 MB."""
 
 
-def noise_of(spec: StreamSpec, state: State, ledger: Ledger, payer: gate.Payer) -> Noise:
+def noise_of(spec: StreamSpec, state: StreamFolder, ledger: Ledger, payer: gate.Payer) -> Noise:
     """The noise of a stream: bought now, or the noise that was bought before.
 
     Raises:
@@ -41,7 +41,7 @@ def noise_of(spec: StreamSpec, state: State, ledger: Ledger, payer: gate.Payer) 
     return gate.release(_plan(spec, state), ledger, payer)
 
 
-def _plan(spec: StreamSpec, state: State) -> ReleasePlan[Noise, Noise]:
+def _plan(spec: StreamSpec, state: StreamFolder) -> ReleasePlan[Noise, Noise]:
     nodes = spec.strategy.nodes(spec.periods.count)
     shapes = {measure.name: (nodes, measure.parts * len(spec.keys)) for measure in spec.measures}
     size = sum(math.prod(shape) for shape in shapes.values())

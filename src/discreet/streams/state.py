@@ -36,7 +36,7 @@ SALT, QUESTION = "a salt", "a question"
 
 
 @dataclass
-class Progress:
+class StreamProgress:
     """How far a stream has come.
 
     Attributes:
@@ -56,7 +56,7 @@ class Progress:
     key: bytes = field(default_factory=lambda: secrets.token_bytes(32))
 
 
-class State:
+class StreamFolder:
     """The folder of one stream."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -131,7 +131,7 @@ class State:
         found = _unpacked(text)
         return {name: array for name, array in found.items() if name not in (SALT, QUESTION)}
 
-    def keep(self, progress: Progress) -> None:
+    def keep(self, progress: StreamProgress) -> None:
         """Keep the progress, durably."""
         head = {"closed": progress.closed, "read": progress.read, "digest": progress.digest}
         # Periods that have not come yet are zeros.
@@ -146,7 +146,7 @@ class State:
         arrays["units"] = units.astype("<u8").reshape(-1).view(np.uint8)
         self._replace(PROGRESS, _packed(arrays))
 
-    def progress(self, periods: int) -> Progress | None:
+    def progress(self, periods: int) -> StreamProgress | None:
         """The progress that was kept, with counts of so many periods; None before the first."""
         try:
             found = _unpacked((self.folder / PROGRESS).read_bytes())
@@ -161,7 +161,9 @@ class State:
                 whole = np.zeros((periods, array.shape[1]), np.int64)
                 whole[: len(array)] = array
                 counts[name.removeprefix("counts ")] = whole
-        return Progress(head["closed"], head["read"], head["digest"], counts, seen, found["key"].tobytes())
+        return StreamProgress(
+            head["closed"], head["read"], head["digest"], counts, seen, found["key"].tobytes()
+        )
 
     def forget_progress(self) -> None:
         """Forget the progress of noise that was never settled: nothing was shown with it."""

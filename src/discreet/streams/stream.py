@@ -17,7 +17,7 @@ from discreet.records import dataclass
 from discreet.streams.buying import Noise, noise_of
 from discreet.streams.counting import add, columns, integers
 from discreet.streams.estimating import estimated
-from discreet.streams.state import Progress, State
+from discreet.streams.state import StreamFolder, StreamProgress
 
 if TYPE_CHECKING:
     from discreet.ledger import Ledger, Loss
@@ -66,7 +66,7 @@ class InputPosition(Protocol):
         """The place, or a hash of the input up to it."""
 
 
-class Table(Protocol):
+class PeriodTable(Protocol):
     """A table that is read when periods have ended."""
 
     def read(self, spec: StreamSpec, first: int, last: int, key: bytes) -> Iterator[pa.Table]:
@@ -99,17 +99,17 @@ class Stream:
         table: that is polled; None where rows are added.
     """
 
-    def __init__(self, spec: StreamSpec, state: State, noise: Noise, confidence: float) -> None:
+    def __init__(self, spec: StreamSpec, state: StreamFolder, noise: Noise, confidence: float) -> None:
         self.spec = spec
         self._state = state
         self._noise = noise
         self._confidence = confidence
         self.charged: Loss | None = None
-        self.table: Table | None = None
+        self.table: PeriodTable | None = None
         self.progress = self._restored()
         self._noisy_nodes: dict[str, list[Floats]] = {measure.name: [] for measure in spec.measures}
 
-    def _restored(self) -> Progress:
+    def _restored(self) -> StreamProgress:
         """The progress that was kept, or that of the beginning."""
         found = self._state.progress(self.spec.periods.count)
         if found is not None:
@@ -119,7 +119,7 @@ class Stream:
             measure.name: np.zeros((size, measure.parts * len(self.spec.keys)), np.int64)
             for measure in self.spec.measures
         }
-        return Progress(0, 0, hashlib.sha256().hexdigest(), counts)
+        return StreamProgress(0, 0, hashlib.sha256().hexdigest(), counts)
 
     @property
     def closed(self) -> int:
@@ -254,6 +254,6 @@ def open_stream(
         StreamError: the state is gone or another process has it. Nothing was charged.
         LedgerError: the ledger cannot be read or written.
     """
-    kept = State(state)
+    kept = StreamFolder(state)
     with kept.locked():
         yield Stream(spec, kept, noise_of(spec, kept, ledger, payer), confidence)

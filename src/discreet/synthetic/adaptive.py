@@ -23,8 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from discreet.records import dataclass
-from discreet.synthetic.fitting import Fitting, Measured, total_of
-from discreet.synthetic.inference import Model
+from discreet.synthetic.fitting import Fitting, NoisyMarginal, total_of
+from discreet.synthetic.inference import MarginalModel
 from discreet.synthetic.junction import Clique, cells_needed, cells_of
 from discreet.synthetic.sweeps import marginals_of
 
@@ -83,11 +83,11 @@ class Round:
     scored: Mapping[Clique, int]
     slack: float
     model: Mapping[Clique, Integers]
-    noisy: Measured
+    noisy: NoisyMarginal
 
 
 @dataclass(frozen=True)
-class Found:
+class ReleasedMarginals:
     """The released numbers of a synthetic table.
 
     Attributes:
@@ -95,7 +95,7 @@ class Found:
         last: the last round; None where there was none.
     """
 
-    measured: tuple[Measured, ...]
+    measured: tuple[NoisyMarginal, ...]
     last: Round | None
 
 
@@ -155,7 +155,7 @@ def measure(
     counts: Counts,
     workload: MarginalWorkload,
     most_cells: int = MOST_CELLS,
-) -> Found:
+) -> ReleasedMarginals:
     """Measure the marginals of single columns, and then those that are chosen.
 
     Privacy: exact counts are given to `rounds.measure`, and their distances to released counts to `rounds.choose`;
@@ -168,7 +168,7 @@ def measure(
         workload: the marginals that matter.
         most_cells: how many numbers a model has at most.
     """
-    search = _Search(mechanism, workload, most_cells)
+    search = _MarginalSearch(mechanism, workload, most_cells)
     part = FIRST * mechanism.amount / len(workload.sizes)
     for column in range(len(workload.sizes)):
         search.add((column,), rounds.measure(counts.marginal((column,)), part), part)
@@ -199,30 +199,32 @@ def measure(
         part = rounds.left / len(workload.sizes)
         for column in range(len(workload.sizes)):
             search.add((column,), rounds.measure(counts.marginal((column,)), part), part)
-    return Found(tuple(search.measured), last)
+    return ReleasedMarginals(tuple(search.measured), last)
 
 
-class _Search:
+class _MarginalSearch:
     """The released marginals so far, and the model of them."""
 
     def __init__(self, mechanism: AdaptiveRounds, workload: MarginalWorkload, most_cells: int) -> None:
         self._mechanism, self._workload, self._most = mechanism, workload, most_cells
         self._fitting = Fitting(workload.sizes)
-        self._model: Model | None = None
+        self._model: MarginalModel | None = None
         self._closed: set[Clique] = set()
-        self.measured: list[Measured] = []
+        self.measured: list[NoisyMarginal] = []
 
     def add(self, columns: Clique, noisy: Integers, part: Fraction) -> None:
-        self.measured.append(Measured(columns, noisy.astype(np.float64), self._mechanism.deviation(part)))
+        self.measured.append(
+            NoisyMarginal(columns, noisy.astype(np.float64), self._mechanism.deviation(part))
+        )
         self._model = None
 
     @property
-    def model(self) -> Model:
+    def model(self) -> MarginalModel:
         if self._model is None:
             self._model = self._fitting.fit(self.measured, STEPS)
         return self._model
 
-    def counts(self, model: Model, wanted: Iterable[Clique]) -> dict[Clique, Integers]:
+    def counts(self, model: MarginalModel, wanted: Iterable[Clique]) -> dict[Clique, Integers]:
         """The counts of a model, rounded."""
         rows = total_of(self.measured)
         return {
@@ -230,7 +232,7 @@ class _Search:
             for columns, table in marginals_of(model, wanted).items()
         }
 
-    def open(self, model: Model, part: Fraction) -> dict[Clique, int]:
+    def open(self, model: MarginalModel, part: Fraction) -> dict[Clique, int]:
         """The marginals that may be chosen, with their noise: the model can hold them, and they are not all noise.
 
         Both follow from released numbers and from the sizes of columns.
@@ -251,7 +253,7 @@ class _Search:
                 self._closed.add(columns)
         return found
 
-    def _bound(self, model: Model, columns: Clique) -> int:
+    def _bound(self, model: MarginalModel, columns: Clique) -> int:
         """At most so many numbers has the model with one more pair: its second column joins the path to the first."""
         if len(columns) != 2:
             return self._most + 1
@@ -260,7 +262,7 @@ class _Search:
         added = sum(cells_of(sizes, tree.cliques[node]) for node in path) * sizes[columns[1]]
         return tree.cells + added + cells_of(sizes, columns)
 
-    def learned(self, before: Model, columns: Clique) -> bool:
+    def learned(self, before: MarginalModel, columns: Clique) -> bool:
         """Whether the last marginal changed the model by more than its noise would."""
         (now,), (then,) = (self.counts(model, [columns]).values() for model in (self.model, before))
         change, last = np.abs(now - then).sum(), self.measured[-1]

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from discreet.synthetic.inference import Floats, Model
+from discreet.synthetic.inference import Floats, MarginalModel
 from discreet.synthetic.junction import cells_of
 
 Integers = npt.NDArray[np.int64]
 
 
-def sample_rows(model: Model, rows: int, random: np.random.Generator) -> Integers:
+def sample_rows(model: MarginalModel, rows: int, random: np.random.Generator) -> Integers:
     """Rows of a model: int64 (rows, columns), numbers of values.
 
     Everything here is post-processing of noisy counts, so NumPy's generator will do.

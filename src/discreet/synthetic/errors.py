@@ -21,9 +21,9 @@ from typing import Final
 import numpy as np
 
 from discreet.records import dataclass
-from discreet.synthetic.adaptive import Found, MarginalWorkload
-from discreet.synthetic.fitting import Measured, merged, total_of
-from discreet.synthetic.inference import Model
+from discreet.synthetic.adaptive import MarginalWorkload, ReleasedMarginals
+from discreet.synthetic.fitting import NoisyMarginal, merged, total_of
+from discreet.synthetic.inference import MarginalModel
 from discreet.synthetic.junction import Clique
 from discreet.synthetic.sweeps import marginals_of
 
@@ -47,7 +47,7 @@ class MarginalError:
 
 
 def errors_of(
-    found: Found, model: Model, workload: MarginalWorkload, concentrated: bool
+    found: ReleasedMarginals, model: MarginalModel, workload: MarginalWorkload, concentrated: bool
 ) -> list[MarginalError]:
     """The errors of the marginals of single columns and of the workload."""
     parts = {marginal.columns: marginal for marginal in merged(found.measured)}
@@ -66,7 +66,7 @@ def errors_of(
     return out
 
 
-def noise_most(marginal: Measured, sure: float, concentrated: bool) -> float:
+def noise_most(marginal: NoisyMarginal, sure: float, concentrated: bool) -> float:
     """The L1 norm of the noise of a marginal is above it with a chance of e^-sure at most."""
     cells = marginal.counts.size
     if concentrated:
@@ -76,7 +76,12 @@ def noise_most(marginal: Measured, sure: float, concentrated: bool) -> float:
 
 
 def _not_chosen(
-    found: Found, model: Model, workload: MarginalWorkload, rows: float, sure: float, concentrated: bool
+    found: ReleasedMarginals,
+    model: MarginalModel,
+    workload: MarginalWorkload,
+    rows: float,
+    sure: float,
+    concentrated: bool,
 ) -> Mapping[Clique, float]:
     """Bounds of the L1 distances of all that could have been chosen in the last round."""
     last = found.last

@@ -18,8 +18,8 @@ import numpy as np
 
 from discreet.records import dataclass
 from discreet.synthetic.descent import least
-from discreet.synthetic.inference import Floats, Model, spread
-from discreet.synthetic.junction import Clique, Tree, junction_tree
+from discreet.synthetic.inference import Floats, MarginalModel, spread
+from discreet.synthetic.junction import Clique, JunctionTree, junction_tree
 
 PRIOR: Final = 0.001
 """Least squares alone would fit the noise; more of it would tell less of the data. Chosen on invented data."""
@@ -27,7 +27,7 @@ STEPS: Final = 1000
 
 
 @dataclass(frozen=True)
-class Measured:
+class NoisyMarginal:
     """A noisy marginal.
 
     Attributes:
@@ -41,15 +41,15 @@ class Measured:
     deviation: float
 
 
-def total_of(measured: Sequence[Measured]) -> float:
+def total_of(measured: Sequence[NoisyMarginal]) -> float:
     """The number of rows that noisy marginals tell together, each weighed by its noise; at least 1."""
     weights = np.array([1 / (marginal.counts.size * marginal.deviation**2) for marginal in measured])
     return max(1.0, float(weights @ [marginal.counts.sum() for marginal in measured] / weights.sum()))
 
 
-def merged(measured: Sequence[Measured]) -> list[Measured]:
+def merged(measured: Sequence[NoisyMarginal]) -> list[NoisyMarginal]:
     """The marginals with those of the same columns made one, each weighed by its noise."""
-    by: dict[Clique, list[Measured]] = {}
+    by: dict[Clique, list[NoisyMarginal]] = {}
     for marginal in measured:
         by.setdefault(marginal.columns, []).append(marginal)
     out = []
@@ -59,7 +59,7 @@ def merged(measured: Sequence[Measured]) -> list[Measured]:
             sum(weight * marginal.counts for weight, marginal in zip(weights, found, strict=True))
             / weights.sum()
         )
-        out.append(Measured(columns, np.asarray(mean, np.float64), float(weights.sum() ** -0.5)))
+        out.append(NoisyMarginal(columns, np.asarray(mean, np.float64), float(weights.sum() ** -0.5)))
     return out
 
 
@@ -75,7 +75,7 @@ class Fitting:
         self._sizes, self._prior = tuple(sizes), prior
         self._known: dict[Clique, Floats] = {}
 
-    def fit(self, measured: Sequence[Measured], steps: int = STEPS) -> Model:
+    def fit(self, measured: Sequence[NoisyMarginal], steps: int = STEPS) -> MarginalModel:
         """The model of some marginals.
 
         Args:
@@ -104,7 +104,7 @@ class Fitting:
 class _Dual:
     """The dual problem over one junction tree."""
 
-    def __init__(self, tree: Tree, parts: Sequence[Measured], prior: float) -> None:
+    def __init__(self, tree: JunctionTree, parts: Sequence[NoisyMarginal], prior: float) -> None:
         self._tree, self._parts, self._prior = tree, parts, prior
         self._holders = [tree.holder(marginal.columns) for marginal in parts]
         self._ends = np.cumsum([marginal.counts.size for marginal in parts])[:-1]
@@ -113,14 +113,14 @@ class _Dual:
         pieces = np.split(flat, self._ends)
         return [own.reshape(marginal.counts.shape) for own, marginal in zip(pieces, self._parts, strict=True)]
 
-    def model(self, split: Sequence[Floats]) -> Model:
+    def model(self, split: Sequence[Floats]) -> MarginalModel:
         tree = self._tree
         potentials = [np.zeros([tree.sizes[column] for column in clique]) for clique in tree.cliques]
         for own, marginal, holder in zip(split, self._parts, self._holders, strict=True):
             potentials[holder] -= spread(own, marginal.columns, tree.cliques[holder]) / (
                 marginal.deviation * self._prior
             )
-        return Model(tree, potentials)
+        return MarginalModel(tree, potentials)
 
     def value_and_slope(self, flat: Floats, rows: float) -> tuple[float, Floats]:
         split = self.split(flat)

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from discreet.synthetic.junction import Clique, Tree, cells_of
+from discreet.synthetic.junction import Clique, JunctionTree, cells_of
 
 Floats: TypeAlias = npt.NDArray[np.float64]
 
@@ -32,7 +32,7 @@ def log_sum(table: Floats, columns: Clique, kept: Sequence[int]) -> Floats:
     return np.asarray(total)
 
 
-class Model:
+class MarginalModel:
     """A distribution over all columns, as the marginals of the cliques of its tree.
 
     Args:
@@ -40,7 +40,7 @@ class Model:
         potentials: of each clique the logarithm of its factor, float64 of the sizes of its columns.
     """
 
-    def __init__(self, tree: Tree, potentials: Sequence[Floats]) -> None:
+    def __init__(self, tree: JunctionTree, potentials: Sequence[Floats]) -> None:
         self.tree = tree
         up = [np.array(potential) for potential in potentials]
         told: list[Floats] = [np.zeros(())] * len(up)
@@ -95,7 +95,7 @@ class Model:
         return found
 
 
-def _subtree(tree: Tree, wanted: set[int]) -> set[int]:
+def _subtree(tree: JunctionTree, wanted: set[int]) -> set[int]:
     """The cliques of the smallest part of a tree that holds some columns: leaves are cut that hold no more of them."""
     beside: list[set[int]] = [set() for _ in tree.cliques]
     for node, parent in enumerate(tree.parents):
@@ -123,9 +123,11 @@ def _product(left_axes: Clique, left: Floats, right_axes: Clique, right: Floats)
     return axes, spread(left, left_axes, axes) * spread(right, right_axes, axes)
 
 
-def uniform(tree: Tree) -> Model:
+def uniform(tree: JunctionTree) -> MarginalModel:
     """The model of nothing known."""
-    return Model(tree, [np.zeros([tree.sizes[column] for column in clique]) for clique in tree.cliques])
+    return MarginalModel(
+        tree, [np.zeros([tree.sizes[column] for column in clique]) for clique in tree.cliques]
+    )
 
 
-__all__ = ["Floats", "Model", "cells_of", "spread", "uniform"]
+__all__ = ["Floats", "MarginalModel", "cells_of", "spread", "uniform"]

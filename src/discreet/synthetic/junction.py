@@ -19,7 +19,7 @@ Clique: TypeAlias = "tuple[int, ...]"
 
 
 @dataclass(frozen=True)
-class Tree:
+class JunctionTree:
     """A junction tree.
 
     Attributes:
@@ -80,7 +80,7 @@ def cells_of(sizes: Sequence[int], columns: Iterable[int]) -> int:
     return math.prod(sizes[column] for column in columns)
 
 
-def junction_tree(cliques: Iterable[Clique], sizes: Sequence[int]) -> Tree:
+def junction_tree(cliques: Iterable[Clique], sizes: Sequence[int]) -> JunctionTree:
     """A junction tree whose cliques hold the ones that are given, and each column.
 
     Example:
@@ -118,7 +118,7 @@ def _maximal(sets: list[frozenset[int]]) -> list[Clique]:
     return sorted(tuple(sorted(clique)) for clique in set(sets) if not any(clique < other for other in sets))
 
 
-def _joined(cliques: list[Clique], sizes: tuple[int, ...]) -> Tree:
+def _joined(cliques: list[Clique], sizes: tuple[int, ...]) -> JunctionTree:
     """The spanning tree with the largest overlaps, from the first clique on (Prim)."""
     order, parents = [cliques[0]], [-1]
     overlaps: list[Clique] = [()]
@@ -136,4 +136,4 @@ def _joined(cliques: list[Clique], sizes: tuple[int, ...]) -> Tree:
             shared = len(last.intersection(other))
             if shared > size:
                 best[other] = shared, len(order) - 1
-    return Tree(tuple(order), tuple(parents), tuple(overlaps), sizes)
+    return JunctionTree(tuple(order), tuple(parents), tuple(overlaps), sizes)

@@ -40,7 +40,7 @@ STYLE: Final = (
 
 
 @dataclass(frozen=True)
-class Report:
+class SyntheticReport:
     """The errors of the marginals of a synthetic table, from released numbers alone; it reads no data.
 
     Attributes:

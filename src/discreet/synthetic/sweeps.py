@@ -10,12 +10,12 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
-from discreet.synthetic.inference import Floats, Model, spread
+from discreet.synthetic.inference import Floats, MarginalModel, spread
 from discreet.synthetic.junction import Clique
 
 
-def marginals_of(model: Model, wanted: Iterable[Clique]) -> dict[Clique, Floats]:
-    """The marginals of some sets of columns: the same as `Model.marginal` of each, in far less time for many pairs."""
+def marginals_of(model: MarginalModel, wanted: Iterable[Clique]) -> dict[Clique, Floats]:
+    """The marginals of some sets of columns: as `MarginalModel.marginal` of each, in far less time for many pairs."""
     out: dict[Clique, Floats] = {}
     across: dict[int, set[int]] = {}
     for columns in wanted:
@@ -35,7 +35,7 @@ def marginals_of(model: Model, wanted: Iterable[Clique]) -> dict[Clique, Floats]
 class _Sweeps:
     """The overlaps of a tree, from both sides, and the distribution of a clique given one of them."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: MarginalModel) -> None:
         self._model, tree = model, model.tree
         self._beside: list[list[tuple[int, Clique]]] = [[] for _ in tree.cliques]
         for node in range(1, len(tree.cliques)):

@@ -13,7 +13,7 @@ from discreet.escaping import name as one_line
 from discreet.rational import show
 from discreet.records import dataclass
 from discreet.release.answer_file import flat, whole, without_formulas
-from discreet.synthetic.report import Report
+from discreet.synthetic.report import SyntheticReport
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -57,7 +57,7 @@ class SyntheticTable:
     epsilon: Fraction
     delta: Fraction
     left_out: Mapping[str, str]
-    report: Report
+    report: SyntheticReport
     replayed: bool = False
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from tests.people import protected
 
 from discreet.cli.shell.loop import Loop
 from discreet.cli.shell.terminal import history_place, lines
-from discreet.dbapi.statements import Settings
+from discreet.dbapi.statements import ConnectionSettings
 from discreet.dbapi.words import Words
 
 BY_COUNTY = "SELECT county, COUNT(*) AS n\nFROM visits\nGROUP BY county"
@@ -22,7 +22,7 @@ BY_COUNTY = "SELECT county, COUNT(*) AS n\nFROM visits\nGROUP BY county"
 def test_statements_commands_and_errors(capsys: pytest.CaptureFixture[str]) -> None:
     said: list[str] = []
     with protected() as session:
-        loop = Loop(session, Settings(), said.append)
+        loop = Loop(session, ConnectionSettings(), said.append)
         assert loop.prompt == "no price of 10 left> "
         loop.do(r"\preview")
         loop.feed(
@@ -63,7 +63,7 @@ def test_statements_commands_and_errors(capsys: pytest.CaptureFixture[str]) -> N
 def test_words_that_people_try_first_need_no_backslash(word: str, capsys: pytest.CaptureFixture[str]) -> None:
     said: list[str] = []
     with protected() as session:
-        loop = Loop(session, Settings(), said.append)
+        loop = Loop(session, ConnectionSettings(), said.append)
         loop.feed(["help", word, "SHOW TABLES;"])
     assert loop.ended
     assert (len(said), loop.exit_code, capsys.readouterr().err) == (1, 0, "")
@@ -76,7 +76,7 @@ def test_words_that_people_try_first_need_no_backslash(word: str, capsys: pytest
 def test_words_of_the_list_of_commands_need_none_either(word: str, shown: str) -> None:
     said: list[str] = []
     with protected() as session:
-        Loop(session, Settings(), said.append).feed([word])
+        Loop(session, ConnectionSettings(), said.append).feed([word])
     assert shown in said[0]
 
 
@@ -103,7 +103,7 @@ def test_a_terminal_edits_completes_and_remembers(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with protected() as session, create_pipe_input() as keys:
-        loop = Loop(session, Settings(), lambda _: None)
+        loop = Loop(session, ConnectionSettings(), lambda _: None)
         keys.send_text("SELECT COUNT(*) AS n\rFROM visi\t")
         rest = threading.Timer(1, keys.send_text, [";\r\x03\\q\r\x04"])  # once the word is completed
         rest.start()
@@ -123,7 +123,10 @@ def test_a_search_in_the_history_can_be_left(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     with protected() as session, create_pipe_input() as keys:
         written = lines(
-            Loop(session, Settings(), lambda _: None), Words.of(session), input=keys, output=DummyOutput()
+            Loop(session, ConnectionSettings(), lambda _: None),
+            Words.of(session),
+            input=keys,
+            output=DummyOutput(),
         )
         keys.send_text("SELECT 1;\r")
         assert next(written) == "SELECT 1;"

@@ -63,7 +63,7 @@ def test_a_stale_key_list_is_found(engine: DuckDBEngine, monkeypatch: pytest.Mon
 
 def test_a_stale_plan_is_found(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: plans outlive the tables that they were made for, as DuckDB lets them."""
-    monkeypatch.setattr(prepared.Prepared, "_drop", lambda self: None)
+    monkeypatch.setattr(prepared.PreparedPlans, "_drop", lambda self: None)
     with pytest.raises(AssertionError):
         test_keys_that_change_change_the_answer(engine)
 

@@ -67,9 +67,11 @@ def test_a_plan_reads_the_file_each_time_and_keeps_no_row(path: Path) -> None:
 
 def test_rows_that_are_kept_are_found(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a table that was read once is not read again."""
-    take = small._Rows.take
-    monkeypatch.setattr(small._Rows, "leave", lambda self: None)
-    monkeypatch.setattr(small._Rows, "take", lambda self, read: None if len(self.now) else take(self, read))
+    take = small._QueryRows.take
+    monkeypatch.setattr(small._QueryRows, "leave", lambda self: None)
+    monkeypatch.setattr(
+        small._QueryRows, "take", lambda self, read: None if len(self.now) else take(self, read)
+    )
     with pytest.raises(AssertionError):
         see_present(DuckDBEngine.open({"visits": str(path)}), path)
 

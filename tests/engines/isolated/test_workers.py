@@ -122,7 +122,7 @@ def test_a_worker_that_dies_over_a_statement_is_an_error(pool: Workers) -> None:
 
 def test_a_worker_has_no_file_no_socket_and_no_secret(pool: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PGPASSWORD", "a secret")
-    fresh = module._Worker(384)
+    fresh = module._WorkerProcess(384)
     try:
         fresh.ask(NOISY, "SELECT 1 AS n", Bounds(20, 20), 384)
         place = Path(f"/proc/{fresh._process.pid}")
@@ -243,7 +243,7 @@ def test_only_the_evaluation_takes_of_the_time_before_a_charge(
     pool: Workers, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Others keep all processes busy for a minute, and each new one takes a minute to begin."""
-    now, waits, begin, permits = [0.0], list[float](), module._Worker._begin, pool._permits
+    now, waits, begin, permits = [0.0], list[float](), module._WorkerProcess._begin, pool._permits
 
     class Busy:
         def taken(self, caller: str, waiting: float) -> AbstractContextManager[bool]:
@@ -251,12 +251,12 @@ def test_only_the_evaluation_takes_of_the_time_before_a_charge(
             now[0] += 60
             return permits.taken(caller, waiting)
 
-    def slowly(worker: module._Worker) -> None:
+    def slowly(worker: module._WorkerProcess) -> None:
         begin(worker)
         now[0] += 60
 
     monkeypatch.setattr(pool, "_permits", Busy())
-    monkeypatch.setattr(module._Worker, "_begin", slowly)
+    monkeypatch.setattr(module._WorkerProcess, "_begin", slowly)
     monkeypatch.setattr(sandbox, "monotonic", lambda: now[0])
     monkeypatch.setattr(sandbox, "UNCHARGED_SECONDS", 8.0)
     with uncharged():

@@ -16,7 +16,7 @@ from scipy import stats
 from discreet.errors import InvalidParameter
 from discreet.mechanisms import Laplace, values
 from discreet.mechanisms.numeric.laplace import float_half_width
-from discreet.noise.entropy import Source
+from discreet.noise.entropy import RandomSource
 from discreet.noise.geometric import draw, plan
 from tests.depth import DEEP
 from tests.noise.fit import ALARM, laplace_alarms
@@ -39,7 +39,7 @@ def within_epsilon(
 def law_by_every_tape(scale: Fraction) -> tuple[dict[int, Fraction], Fraction]:
     chosen = plan(scale, True, 1, 1, 1)
 
-    def run(source: Source) -> int:
+    def run(source: RandomSource) -> int:
         return int(draw(source, chosen, 1)[0])
 
     return every_tape(run, 24 if DEEP else 20)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from discreet.errors import InvalidParameter
-from discreet.noise.entropy import Source
+from discreet.noise.entropy import RandomSource
 from discreet.noise.large import choice as module
 from discreet.noise.large.choice import below, choose, large_choice, uniform_large
 from tests.noise.tape import agrees, every_tape, exp
@@ -37,7 +37,7 @@ def test_a_choice_that_does_not_compare_is_caught(monkeypatch: pytest.MonkeyPatc
 
 
 def test_uniform_numbers_are_uniform_on_every_tape() -> None:
-    def run(source: Source) -> int:
+    def run(source: RandomSource) -> int:
         return below(source, 5, width=2)
 
     found, undecided = every_tape(run, 16)

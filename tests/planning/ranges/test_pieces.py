@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from discreet.planning.ranges.factors import WHOLE_WEIGHT
-from discreet.planning.ranges.pieces import Pieces, Tables, _Search, of_table, pieces
+from discreet.planning.ranges.pieces import Pieces, Tables, _PieceSearch, of_table, pieces
 
 
 def prefixes(size: int) -> Tables:
@@ -63,7 +63,7 @@ def test_variances_are_those_of_least_squares() -> None:
 
 
 def test_the_gradient_is_that_of_the_error() -> None:
-    search = _Search(*SOME[3])
+    search = _PieceSearch(*SOME[3])
     place = np.random.default_rng(1).uniform(0.1, 1, (3, search.size))
     value, slope = search._error(place)
     for at in range(0, place.size, 7):

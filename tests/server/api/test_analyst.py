@@ -24,7 +24,7 @@ from discreet.server.api import analyst
 from discreet.server.records.sent import Sent
 from discreet.session.analyst import AnalystSession
 from discreet.session.queries import Queries
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from tests.server.conftest import COUNT, Answer, Running, run
 
 HOSPITAL = "/api/v1/datasets/hospital"
@@ -50,7 +50,7 @@ def test_integers_of_data_that_changes_meanwhile_are_told_as_charged(
 ) -> None:
     given = nodes.given
 
-    def late(session: AnalystSession, asked: Question) -> NDArray[np.int64]:
+    def late(session: AnalystSession, asked: SessionQuestion) -> NDArray[np.int64]:
         with monkeypatch.context() as patch:
             patch.setattr(Queries, "versions", lambda self: ("another",))
             return given(session, asked)

@@ -12,7 +12,7 @@ import pytest
 from discreet.errors import EngineError
 from discreet.server.api import analyst
 from discreet.server.pages import analyst as pages
-from discreet.server.records.counted import Counted
+from discreet.server.records.counted import RequestCounts
 from discreet.session.queries import Queries
 from tests.server.conftest import COUNT, Running
 
@@ -87,7 +87,7 @@ def test_every_address_that_charges_counts_a_failure_as_an_answer(running: Runni
         "questions",
         "ask",
     }
-    counted = Counted()
+    counted = RequestCounts()
     for path in found:
         counted.add(SimpleNamespace(path=path), 502)
     assert not [line for line in counted.lines() if "failed" in line]

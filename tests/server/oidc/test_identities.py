@@ -10,14 +10,16 @@ import pytest
 from discreet.errors import InvalidParameter
 from discreet.server.oidc.identities import Identities
 from discreet.server.people import BY_PROVIDER, SIGNED_IN, People
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from tests.servers import new_schema
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def people(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[People]:
     clock = [1_000_000.0]
-    state = State(str(tmp_path / "s.db") if request.param == "sqlite" else new_schema(), lambda: clock[0])
+    state = ServiceState(
+        str(tmp_path / "s.db") if request.param == "sqlite" else new_schema(), lambda: clock[0]
+    )
     state.later = lambda seconds: clock.__setitem__(0, clock[0] + seconds)  # type: ignore[attr-defined]
     found = People(state)
     for name, role in (("ana", "analyst"), ("stella", "steward")):

@@ -8,16 +8,16 @@ import pytest
 
 from discreet.errors import DiscreetError
 from discreet.policy import Policy
-from discreet.server.pages.draft import Column, PolicyDraft, policy_of, proposed
+from discreet.server.pages.draft import DraftColumn, PolicyDraft, policy_of, proposed
 
 COLUMNS = (
-    Column("who", "INTEGER"),
-    Column("age", "INTEGER", "bounds", "0, 120", "an age"),
-    Column("cost", "FLOAT"),
-    Column("day", "DATE"),
-    Column("at", "TIMESTAMP"),
-    Column("county", "TEXT"),
-    Column("flag", "INTEGER", "keys", "0, 1"),
+    DraftColumn("who", "INTEGER"),
+    DraftColumn("age", "INTEGER", "bounds", "0, 120", "an age"),
+    DraftColumn("cost", "FLOAT"),
+    DraftColumn("day", "DATE"),
+    DraftColumn("at", "TIMESTAMP"),
+    DraftColumn("county", "TEXT"),
+    DraftColumn("flag", "INTEGER", "keys", "0, 1"),
 )
 FIELDS = {
     "unit": "who", "max_rows": "2", "epsilon": "1/3",

@@ -13,7 +13,7 @@ import pytest
 from discreet.server.oidc.identities import Identities
 from discreet.server.oidc.provider import Provider
 from discreet.server.rate import Rate
-from discreet.server.service import Settings
+from discreet.server.service import ServiceSettings
 from discreet.server.start import open_service
 from tests.server.conftest import FAST, Answer, Running, listening, make_hospital
 from tests.server.oidc import running as at
@@ -222,7 +222,7 @@ def test_behind_a_proxy_the_provider_leads_back_there() -> None:
     from discreet.server.start import Listening
 
     settings = Listening(public_url="https://stats.example.org").settings(Caps())
-    assert isinstance(settings, Settings)
+    assert isinstance(settings, ServiceSettings)
     assert settings.public_url == "https://stats.example.org"
 
 

@@ -10,7 +10,7 @@ import pytest
 from discreet.errors import LedgerCorrupt, LedgerError
 from discreet.ledger import Head
 from discreet.server.records.audit import AuditEntry, followed, next_line, start, verify_export
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from tests.server.conftest import OpenState
 from tests.servers import connect
 
@@ -143,7 +143,7 @@ def test_an_export_is_verified_by_itself(open_state: OpenState, kept: str) -> No
 
 
 def test_verify_reads_the_disk_and_not_its_memory_of_it(tmp_path: Path) -> None:
-    state = State(tmp_path / "service.db")
+    state = ServiceState(tmp_path / "service.db")
     for at in range(20):
         state.note("stella", "token made", f"[{at}] for ana")
     state._tables.read("PRAGMA wal_checkpoint(TRUNCATE)", ())

@@ -14,7 +14,7 @@ import pytest
 from discreet.errors import LedgerError
 from discreet.server.people import People
 from discreet.server.records.changes import Changes
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from discreet.server.tokens import parts
 
 Pair = tuple[People, People]
@@ -23,7 +23,7 @@ Pair = tuple[People, People]
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[Pair]:
     """The people of one service, as two processes see them."""
-    states = [State(tmp_path / "service.db") for _ in range(2)]
+    states = [ServiceState(tmp_path / "service.db") for _ in range(2)]
     yield People(states[0]), People(states[1])
     for one in states:
         one.close()
@@ -59,7 +59,7 @@ def test_rows_that_outlive_a_change_are_found(pair: Pair, monkeypatch: pytest.Mo
 
 def test_a_token_that_expires_is_refused_though_its_row_is_kept(tmp_path: Path) -> None:
     now = 1_000.0
-    state = State(tmp_path / "service.db", clock=lambda: now)
+    state = ServiceState(tmp_path / "service.db", clock=lambda: now)
     people = People(state)
     people.add("test", "ana", "analyst")
     token = people.issue("test", "ana", days=1)
@@ -133,7 +133,7 @@ def test_a_file_made_anew_brings_back_no_token_that_was_revoked(
 ) -> None:
     monkeypatch.setattr("discreet.server.records.changes.LOOK", 0.0)
     place = tmp_path / "service.db-changes"
-    states = [State(tmp_path / "service.db") for _ in range(2)]
+    states = [ServiceState(tmp_path / "service.db") for _ in range(2)]
     ours, theirs = map(People, states)
     ours.add("test", "ana", "analyst")
     for spoil in (os.remove, lambda path: os.truncate(path, 0)):
@@ -258,9 +258,9 @@ def test_a_file_that_is_opened_again_meanwhile_stays_that_of_a_change(
 
 
 def test_a_revoked_token_is_refused_through_a_link_too(tmp_path: Path) -> None:
-    here = State(tmp_path / "service.db")
+    here = ServiceState(tmp_path / "service.db")
     (tmp_path / "link.db").symlink_to(tmp_path / "service.db")
-    there = State(tmp_path / "link.db")
+    there = ServiceState(tmp_path / "link.db")
     ours, theirs = People(here), People(there)
     ours.add("test", "ana", "analyst")
     token = ours.issue("test", "ana")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 
-from discreet.server.records.counted import Counted
+from discreet.server.records.counted import RequestCounts
 
 
 def test_outcomes() -> None:
-    counted = Counted()
+    counted = RequestCounts()
     for path in ("/x", "/x/query"):
         for status in (200, 303, 401, 409, 502):
             counted.add(SimpleNamespace(path=path), status)

@@ -9,7 +9,7 @@ from time import monotonic, sleep
 import pytest
 
 from discreet.ledger.group_commit import QueuedWork
-from discreet.server.records.state import State
+from discreet.server.records.state import ServiceState
 from tests.server.conftest import OpenState
 
 
@@ -40,7 +40,7 @@ def test_a_transaction_that_fails_leaves_nothing(open_state: OpenState, kept: st
 def test_threads_and_processes_share_it(open_state: OpenState, kept: str) -> None:
     states = [open_state(kept) for _ in range(3)]
 
-    def write(state: State) -> None:
+    def write(state: ServiceState) -> None:
         for at in range(20):
             with state.writing():
                 state.note("ana", str(at))
@@ -56,7 +56,7 @@ def test_threads_and_processes_share_it(open_state: OpenState, kept: str) -> Non
         state.close()
 
 
-def see_noted(state: State) -> None:
+def see_noted(state: ServiceState) -> None:
     """Sixteen threads note something at once, and one of them fails: each other line is there, and not twice.
 
     All of them wait behind another one, so that they share one transaction.
@@ -109,9 +109,9 @@ def test_a_shared_commit_that_is_wrong_is_found(
 ) -> None:
     """The planted faults."""
     state = open_state(kept)
-    together = State._together
+    together = ServiceState._together
 
-    def wrong(self: State, requests: Sequence[QueuedWork]) -> None:
+    def wrong(self: ServiceState, requests: Sequence[QueuedWork]) -> None:
         if len(requests) == 1:
             together(self, requests)
         elif fault == "one is lost":

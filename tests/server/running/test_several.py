@@ -14,8 +14,8 @@ import pytest
 
 from discreet.errors import ServerError
 from discreet.server.running import several
-from discreet.server.running.several import Opened, listen_together
-from discreet.server.service import Settings
+from discreet.server.running.several import ProcessResources, listen_together
+from discreet.server.service import ServiceSettings
 from discreet.server.start import Listening, bound
 from tests.server.conftest import make_hospital
 
@@ -73,7 +73,7 @@ def test_two_serve_one_port_and_one_that_is_killed_is_begun_anew(tmp_path: Path)
 
 def test_a_port_that_another_service_shares_is_taken(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(several, "_serve", _fails)
-    opened = Opened([tmp_path / "policy.toml"], Settings(), "", None, 512)
+    opened = ProcessResources([tmp_path / "policy.toml"], ServiceSettings(), "", None, 512)
     with bound(Listening(port=0), shared=True) as other:
         other.listen()
         at = Listening(port=other.getsockname()[1])
@@ -86,7 +86,7 @@ def test_of_two_services_that_begin_at_once_one_gets_the_port(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neither listens yet, so that a port that only one of them may bind looks free to both."""
-    opened = Opened([tmp_path / "policy.toml"], Settings(), "", None, 512)
+    opened = ProcessResources([tmp_path / "policy.toml"], ServiceSettings(), "", None, 512)
     begun: list[object] = []
     monkeypatch.setattr(several, "_begun", lambda *given: begun.append(given))
     with bound(Listening(port=0), shared=True) as first:
@@ -100,7 +100,7 @@ def test_of_two_services_that_begin_at_once_one_gets_the_port(
 
 def test_processes_that_do_not_begin_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(several, "_serve", _fails)
-    opened = Opened([tmp_path / "policy.toml"], Settings(), "", None, 512)
+    opened = ProcessResources([tmp_path / "policy.toml"], ServiceSettings(), "", None, 512)
     with pytest.raises(ServerError, match="did not begin"):
         listen_together(opened, Listening(port=0), 1, lambda _: None)
 

@@ -18,7 +18,7 @@ from discreet.errors import InvalidParameter
 from discreet.rational import show
 from discreet.session.analyst import AnalystSession
 from discreet.session.memory import answering
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.sql.finish import recall
 from discreet.sql.plan.workloads import places as placing
 
@@ -395,5 +395,5 @@ def test_gaussian_noise_and_rows_dropped_by_group_are_asked_anew(monkeypatch: py
 
 @pytest.mark.parametrize("limits", [{}, {"max_rows_per_group": 3}, {"max_rows": 4, "max_groups": 2}])
 def test_the_parameters_of_a_question_are_read_again(limits: dict[str, Any]) -> None:
-    asked = Question.read(TOTAL, "1/3", delta="1e-9", split={"n": 2}, **limits)
-    assert Question.of_json(asked.to_json()) == asked
+    asked = SessionQuestion.read(TOTAL, "1/3", delta="1e-9", split={"n": 2}, **limits)
+    assert SessionQuestion.of_json(asked.to_json()) == asked

@@ -37,7 +37,7 @@ from discreet.session.sources.polled_table import PolledTable
 from discreet.streams import Stream
 from discreet.streams.counting import integers
 from discreet.streams.counting.seen import Seen
-from discreet.streams.state import State
+from discreet.streams.state import StreamFolder
 
 START = dt.datetime(2026, 1, 1)
 Row = tuple[Any, Any, Any, Any]
@@ -410,7 +410,7 @@ def test_a_kill_at_any_point_counts_no_row_twice(tmp_path: Path, monkeypatch: py
         chance, shown = random.Random(1), []
         for _ in range(100):
             with monkeypatch.context() as patch:
-                for kind, name in ((Stream, "_close"), (State, "_replace"), (Seen, "first")):
+                for kind, name in ((Stream, "_close"), (StreamFolder, "_replace"), (Seen, "first")):
                     patch.setattr(kind, name, _method(getattr(kind, name), chance, 0.3 * faults))
                 try:
                     with opened(declared, folder) as stream:

@@ -13,7 +13,7 @@ import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.session import Session
 from discreet.session.analyst import AnalystSession
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.session.waiting import heavy
 
 PEOPLE = pa.table({"ward": [1, 2], "age": [30, 40]})
@@ -35,7 +35,7 @@ def session() -> Session:
 
 
 def met(session: Session, query: str) -> float:
-    plan = queries_of(session).planned(Question.read(query, 1))
+    plan = queries_of(session).planned(SessionQuestion.read(query, 1))
     return heavy.rows_met(plan, queries_of(session).catalog.public)
 
 
@@ -97,7 +97,9 @@ def test_those_that_are_asked_as_one_share_the_time_of_a_trial(
 
 def see_sizes_counted(session: Session) -> None:
     """Read the rows of one statement over public tables of two sizes."""
-    plan = queries_of(session).planned(Question.read(f"{GROUPS} SELECT COUNT(*) AS n FROM g, wards", 1))
+    plan = queries_of(session).planned(
+        SessionQuestion.read(f"{GROUPS} SELECT COUNT(*) AS n FROM g, wards", 1)
+    )
     assert heavy.rows_met(plan, {"wards": WARDS}) == SIZE**2
     assert heavy.rows_met(plan, {"wards": WARDS.slice(0, 10)}) == SIZE * 10
 

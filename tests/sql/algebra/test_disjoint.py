@@ -161,11 +161,11 @@ def test_what_is_said_to_exclude_each_other_never_holds_together(group: str) -> 
     assert list(wrong(group)) == []
 
 
-def _ends(one: disjoint.Fact, other: disjoint.Fact) -> bool:
+def _ends(one: disjoint.KnownTruth, other: disjoint.KnownTruth) -> bool:
     return ({one.kind, other.kind} == {"le", "ge"} and one.values == other.values) or _opposed(one, other)
 
 
-def _null_beside(one: disjoint.Fact, other: disjoint.Fact) -> bool:
+def _null_beside(one: disjoint.KnownTruth, other: disjoint.KnownTruth) -> bool:
     """NULL and NULL exclude each other, as NULL = NULL is not true."""
     return "null" in (one.kind, other.kind) or _opposed(one, other)
 
@@ -173,7 +173,7 @@ def _null_beside(one: disjoint.Fact, other: disjoint.Fact) -> bool:
 _opposed = disjoint._opposed
 
 
-def _written_otherwise(one: disjoint.Fact, other: disjoint.Fact) -> bool:
+def _written_otherwise(one: disjoint.KnownTruth, other: disjoint.KnownTruth) -> bool:
     """Lists that are written in another way have nothing in common."""
     return one.kind == other.kind == "in" and repr(one.values) != repr(other.values)
 

@@ -17,7 +17,7 @@ import discreet as dp
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.analyze.scope_tree import Kind, PrivateScope, ReleaseScope, Scope
+from discreet.sql.analyze.scope_tree import PrivateScope, ReleaseScope, Scope, ScopeKind
 from discreet.sql.analyze.splitting import Splitter
 
 TABLES = {
@@ -35,7 +35,13 @@ DECLARED: dict[str, Any] = {
         "counties": {"public": True},
     },
 }
-PUBLIC, ABOVE, ROWS, PER_UNIT, RELEASE = Kind.PUBLIC, Kind.ABOVE, Kind.ROWS, Kind.PER_UNIT, Kind.RELEASE
+PUBLIC, ABOVE, ROWS, PER_UNIT, RELEASE = (
+    ScopeKind.PUBLIC,
+    ScopeKind.ABOVE,
+    ScopeKind.ROWS,
+    ScopeKind.PER_UNIT,
+    ScopeKind.RELEASE,
+)
 CLASSES = {
     "SELECT 1": [PUBLIC],
     "SELECT people FROM counties": [PUBLIC],

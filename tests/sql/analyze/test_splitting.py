@@ -10,7 +10,7 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze import release_scope, splitting
 from discreet.sql.analyze.classify import Classifier
-from discreet.sql.analyze.scope_tree import Kind, ReleaseScope
+from discreet.sql.analyze.scope_tree import ReleaseScope, ScopeKind
 from discreet.sql.analyze.splitting import Splitter
 
 
@@ -20,7 +20,7 @@ def catalog() -> Catalog:
 
 
 @pytest.mark.parametrize(
-    "text", [text for text in CLASSES if CLASSES[text][-1] in (Kind.RELEASE, Kind.ABOVE)]
+    "text", [text for text in CLASSES if CLASSES[text][-1] in (ScopeKind.RELEASE, ScopeKind.ABOVE)]
 )
 def test_every_release_of_the_tree_is_cut_out_once(text: str, catalog: Catalog) -> None:
     scope, _ = tree(text, catalog)

@@ -28,7 +28,7 @@ from discreet.sql.dialects import named
 from discreet.sql.dialects.postgres import POSTGRES
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import LETTERS
-from discreet.sql.functions.table import Lines, Rule
+from discreet.sql.functions.table import FunctionLines, Rule
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower.run import exact_integers
 
@@ -112,7 +112,7 @@ def test_the_corpus_is_large_and_leaves_no_function_out() -> None:
 
 
 def test_a_new_function_without_an_entry_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = Lines()
+    lines = FunctionLines()
     monkeypatch.setitem(fn.TABLE, "brand_new", lines.functions)
     gives, bounds = fn.TABLE["not"][0].gives, fn.TABLE["and"][0].bounds
     lines.define("brand_new", "brand_new(a, b)", "bt", gives, bounds, "({0} = {1})")

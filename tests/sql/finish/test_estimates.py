@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from discreet.sql.finish import estimates
-from discreet.sql.finish.estimates import LeastSquares, Source, Sums, better
+from discreet.sql.finish.estimates import EarlierRelease, LeastSquares, Sums, better
 from discreet.sql.plan.recalled import Recalled, variance
 
 CELLS, DRAWS = 40, 40_000
@@ -18,15 +18,15 @@ EVERY = np.arange(CELLS)
 ASKED = np.where((EVERY >= 6) & (EVERY < 34), EVERY % 2, -1)  # both groups have noise of the same law
 
 
-def source(scale: float, groups: int, draw: np.random.Generator) -> Source:
+def source(scale: float, groups: int, draw: np.random.Generator) -> EarlierRelease:
     """A release of zeros with noise, drawn many times: an integer of a group for each draw."""
     entries = np.rint(draw.laplace(0, scale, (groups, DRAWS))).astype(np.int64)
     plan: Any = SimpleNamespace(scale=lambda _: scale, entries=(slice(0, DRAWS),))
-    return Source(1, SimpleNamespace(plan=plan, entries=entries))  # type: ignore[arg-type]
+    return EarlierRelease(1, SimpleNamespace(plan=plan, entries=entries))  # type: ignore[arg-type]
 
 
 @cache
-def sources() -> list[Source]:
+def sources() -> list[EarlierRelease]:
     draw = np.random.default_rng(8)
     return [source(*of, draw) for of in ((10, CELLS), (9, 3 * CELLS), (12, 2), (15, 2), (8, 4))]
 

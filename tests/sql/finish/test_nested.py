@@ -11,7 +11,7 @@ from tests import inside
 from tests.sql.fuzz import bench
 
 from discreet.release.answer import Release
-from discreet.sql.finish.answered import Answered
+from discreet.sql.finish.answered import AnswerColumns
 from discreet.sql.finish.nested import spread
 from discreet.sql.intervals.simultaneous import numbers
 from discreet.sql.plan.planner import plan
@@ -21,11 +21,11 @@ COUNTS = "COUNT(*) AS n, SUM(x) AS s, MIN(d) AS d"
 GROUPED = "FROM t GROUP BY city ORDER BY city"
 
 
-def answered(sql: str) -> Answered:
+def answered(sql: str) -> AnswerColumns:
     return bench.answered(sql, epsilon=Fraction(1))
 
 
-def ends(found: Answered, name: str) -> list[tuple[Any, Any]]:
+def ends(found: AnswerColumns, name: str) -> list[tuple[Any, Any]]:
     return list(zip(*(found.ends(end)[name].to_pylist() for end in (0, 1)), strict=True))
 
 

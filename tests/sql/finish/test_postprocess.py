@@ -19,7 +19,7 @@ from tests.depth import deep
 import discreet as dp
 from discreet import arrow
 from discreet.noise import laplace
-from discreet.sql.finish.postprocess import Answered, around, finish
+from discreet.sql.finish.postprocess import AnswerColumns, around, finish
 from discreet.sql.intervals.row_identity import Identified, identified
 from discreet.sql.intervals.simulation import simulated
 from discreet.sql.lower.run import NoisyIntegers
@@ -50,7 +50,9 @@ def session() -> Iterator[dp.Session]:
         yield made
 
 
-def answered(session: dp.Session, sql: str, truth: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Answered:
+def answered(
+    session: dp.Session, sql: str, truth: np.ndarray[tuple[int], np.dtype[np.int64]]
+) -> AnswerColumns:
     """An answer with scale 2."""
     plan = inside.plan_of(session, sql, Fraction(len(inside.plan_of(session, sql, Fraction(1)).releases), 2))
     noisy = [

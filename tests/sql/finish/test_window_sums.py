@@ -12,7 +12,7 @@ from tests import shared
 import discreet as dp
 from discreet.planning.ranges.factors import Factors
 from discreet.sql.finish import window_sums
-from discreet.sql.finish.estimates import Source, Sums
+from discreet.sql.finish.estimates import EarlierRelease, Sums
 from discreet.sql.finish.window_sums import WindowSums, sums_of
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.plan.workloads.series_law import SeriesLaw
@@ -85,7 +85,7 @@ def law_of(place: np.ndarray, kind: Any = WindowSums) -> tuple[Any, SeriesLaw]:
     own = SeriesLaw(factors, (), (2, 50), 1, tuple(range(50)), (1,))  # type: ignore[arg-type]
     plan: Any = type("Plan", (), {"estimated": own, "scale": lambda *_: 1})()
     noisy = NoisyIntegers(plan, np.zeros((100, 1), np.int64))
-    return kind(Source(1, noisy), 0, place, 1), own
+    return kind(EarlierRelease(1, noisy), 0, place, 1), own
 
 
 @pytest.mark.parametrize("kind", [WindowSums, Sums])

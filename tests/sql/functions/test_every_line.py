@@ -39,7 +39,7 @@ def test_a_file_that_is_left_out_is_found(name: str) -> None:
 
 
 def test_lines_of_one_name_keep_their_order() -> None:
-    lines = table.Lines()
+    lines = table.FunctionLines()
     for takes in ("i", "f"):
         lines.define("twice", "twice(a)", takes, table.LETTERS[takes], lambda a: a, "({0} + {0})")
     assert [line.takes for line in lines.functions] == [(table.I,), (table.F,)]

@@ -22,7 +22,7 @@ import discreet as dp
 from discreet.mechanisms.ranks.quantiles_with_ends import QuantilesWithEnds
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
-from discreet.sql.finish.postprocess import Answered, finish
+from discreet.sql.finish.postprocess import AnswerColumns, finish
 from discreet.sql.lower.sequence import run_all
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.lower.workloads import tables_of
@@ -102,7 +102,7 @@ def bench() -> Bench:
     return Bench(dp.protect(tables, policy=dp.Policy(**POLICY)), plain)
 
 
-def answered(sql: str, limits: Limits = NO_LIMITS, epsilon: Fraction = EPSILON) -> Answered:
+def answered(sql: str, limits: Limits = NO_LIMITS, epsilon: Fraction = EPSILON) -> AnswerColumns:
     """The answer to a question as it would be if the noise were zero, with intervals for the noise of `epsilon`."""
     session = bench().session
     catalog = inside.catalog_of(session)

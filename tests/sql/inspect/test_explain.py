@@ -20,7 +20,7 @@ from discreet.rational import show
 from discreet.session import Session
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.dialects import DIALECTS, named
-from discreet.sql.inspect.diagram import Node, draw
+from discreet.sql.inspect.diagram import DiagramNode, draw
 from discreet.sql.inspect.explain import explain
 from discreet.sql.plan.planner import plan
 
@@ -188,7 +188,9 @@ def test_json_and_picture_are_well_formed() -> None:
 
 
 def test_a_tree_is_drawn_with_its_branches() -> None:
-    tree = Node("a", "", (), (Node("b", "x", (), (Node("c", "y"),)), Node("d", "z")))
+    tree = DiagramNode(
+        "a", "", (), (DiagramNode("b", "x", (), (DiagramNode("c", "y"),)), DiagramNode("d", "z"))
+    )
     assert draw(tree).splitlines() == ["a", "├─ b x", "│  └─ c y", "└─ d z"]
 
 

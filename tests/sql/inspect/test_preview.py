@@ -15,7 +15,7 @@ from tests.depth import DEEP, few
 from discreet.errors import InvalidParameter
 from discreet.sql.inspect import preview
 from discreet.sql.intervals.simultaneous import Level
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 from discreet.sql.plan import planner
 from discreet.sql.plan.plan import QueryPlan
 
@@ -54,10 +54,10 @@ def test_the_error_that_is_foretold_is_the_error_of_an_answer(expression: str) -
 
 
 def test_the_fault_is_caught_that_a_sum_is_imagined_at_its_largest(monkeypatch: pytest.MonkeyPatch) -> None:
-    def invented(self: Measure, rows: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
+    def invented(self: Moments, rows: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
         return np.full(self.entries, rows * self.row_sensitivity // self.entries, np.int64)
 
-    monkeypatch.setattr(Measure, "invented", invented)
+    monkeypatch.setattr(Moments, "invented", invented)
     assert ratio("LN(SUM(x))", (0, 100)) < 0.6
 
 

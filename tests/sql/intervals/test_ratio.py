@@ -16,7 +16,7 @@ import discreet as dp
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.noise import add_laplace
 from discreet.sql.intervals import noise_widths, ratio
-from discreet.sql.intervals.ratio import Linear, Ratio, angle_ends, ratio_in
+from discreet.sql.intervals.ratio import LinearCombination, Ratio, angle_ends, ratio_in
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
 
 GROUPS, RUNS, CLAIMED = 100, 60, 0.95
@@ -107,11 +107,12 @@ def test_the_ends_are_those_of_the_test_itself() -> None:
 
 
 @pytest.mark.parametrize(("sql", "read"), [
-    ("r.a0 / r.a1", Ratio(Linear(((0, 1.0),)), Linear(((1, 1.0),)))),
-    ("100.0 * r.a0 / NULLIF(r.a1, 0)", Ratio(Linear(((0, 100.0),)), Linear(((1, 1.0),)))),
-    ("(r.a0 - r.a1) / CAST(r.a2 AS DOUBLE)", Ratio(Linear(((0, 1.0), (1, -1.0))), Linear(((2, 1.0),)))),
-    ("r.a0 / r.a1 / 4", Ratio(Linear(((0, 0.25),)), Linear(((1, 1.0),)))),
-    ("-r.a0 / (2 * r.a1)", Ratio(Linear(((0, -1.0),)), Linear(((1, 2.0),)))),
+    ("r.a0 / r.a1", Ratio(LinearCombination(((0, 1.0),)), LinearCombination(((1, 1.0),)))),
+    ("100.0 * r.a0 / NULLIF(r.a1, 0)", Ratio(LinearCombination(((0, 100.0),)), LinearCombination(((1, 1.0),)))),
+    ("(r.a0 - r.a1) / CAST(r.a2 AS DOUBLE)",
+     Ratio(LinearCombination(((0, 1.0), (1, -1.0))), LinearCombination(((2, 1.0),)))),
+    ("r.a0 / r.a1 / 4", Ratio(LinearCombination(((0, 0.25),)), LinearCombination(((1, 1.0),)))),
+    ("-r.a0 / (2 * r.a1)", Ratio(LinearCombination(((0, -1.0),)), LinearCombination(((1, 2.0),)))),
     ("r.a0 // r.a1", None), ("r.a0 / r.k0", None), ("r.a0 / other.a1", None), ("r.a0 / (r.a1 + 1)", None),
     ("r.a0 * r.a1", None), ("ABS(r.a0) / r.a1", None),
 ])  # fmt: skip

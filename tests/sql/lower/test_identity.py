@@ -162,12 +162,13 @@ def test_measures_keep_the_names_that_ledgers_have(
     many = ", ".join(f"QUANTILE_CONT(x, 0.{at})" for at in range(1, 10))
     sql = f"SELECT {many}, MEDIAN(y) AS m, CORR(x, y) AS c, AVG(x) AS a FROM data"
     plan = inside.plan_of(session, sql, Fraction(1))
-    named = {type(measure).__name__: measure for measure in plan.releases[0].measures}
+    named: dict[str, Any] = {type(measure).__name__: measure for measure in plan.releases[0].measures}
+    named["ValueGrid"] = named["Moments"].grid
 
     def kept() -> set[str]:
         texts = (identities._text(measure, STANDARD).decode() for measure in named.values())
         return {text.split("'")[1] for text in texts}
 
-    assert kept() == {"Tree", "Ranks", "Joint", "Measure"}
+    assert kept() == {"Tree", "Ranks", "Joint", "Measure", "Grid"}
     monkeypatch.setattr(identities, "NAMES", {})  # the planted fault: a class that is renamed charges again
-    assert kept() == set(named) == {"QuantileTree", "Ranks", "JointMoments", "Measure"}
+    assert kept() == set(named) == {"QuantileTree", "Ranks", "JointMoments", "Moments", "ValueGrid"}

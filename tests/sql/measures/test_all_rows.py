@@ -19,7 +19,7 @@ from discreet.sql.expressions.span import Span
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.measures.all_rows import AllRows
-from discreet.sql.measures.measure import Grid, Measure
+from discreet.sql.measures.measure import Moments, ValueGrid
 
 N, WIDTH = 1500, 15
 ROWS = pa.table({"years": np.arange(N) % 16 + 1})
@@ -51,9 +51,9 @@ def _distances(r: int, degree: int, first: int) -> list[int]:
 @pytest.mark.parametrize("r", [1, 2, 3, 5, 8, 12, 31, 60, 97])
 def test_sensitivities_by_enumeration_of_the_whole_grid(r: int) -> None:
     column = Column("years", Type.INTEGER, Span(Fraction(0), Fraction(r), nullable=False))
-    grid = Grid(0.0, float(r), Fraction(1), r)
+    grid = ValueGrid(0.0, float(r), Fraction(1), r)
     for degree in (1, 2, 3, 4):
-        whole = Measure(degree, column, grid, False)
+        whole = Moments(degree, column, grid, False)
         assert max(_distances(r, degree, 0)) == whole.replacing_sensitivity == 2 * r
     assert max(_distances(r, 1, 1)) == AllRows(1, column, grid, False).replacing_sensitivity == r
     most = AllRows(2, column, grid, False).replacing_sensitivity

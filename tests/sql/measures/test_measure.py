@@ -31,8 +31,8 @@ from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.measures import measure as measures
 from discreet.sql.measures.measure import (
     SCALE_BITS,
-    Grid,
-    Measure,
+    Moments,
+    ValueGrid,
     grid_of,
     scaled,
 )
@@ -70,12 +70,12 @@ CONTRIBUTIONS = [
 
 def make(
     kind: Type, lo: Fraction, hi: Fraction, degree: int, contribution: Fraction, null: bool = False
-) -> Measure:
+) -> Moments:
     argument = Column("x", kind, Span(lo, hi))
-    return Measure(degree, argument, grid_of(argument, degree, contribution), null)
+    return Moments(degree, argument, grid_of(argument, degree, contribution), null)
 
 
-def model(measure: Measure, x: float | int | None) -> list[int]:
+def model(measure: Moments, x: float | int | None) -> list[int]:
     """The integers of one row, as the module says them."""
     grid, r = measure.grid, measure.row_sensitivity
     assert grid is not None
@@ -89,7 +89,7 @@ def model(measure: Measure, x: float | int | None) -> list[int]:
     return body + [0] * measure.with_null
 
 
-def in_sql(measure: Measure, values: Sequence[Any]) -> list[list[int]]:
+def in_sql(measure: Moments, values: Sequence[Any]) -> list[list[int]]:
     """The integers of each value as the engine computes them, each value in a group of its own."""
     assert measure.argument is not None
     connection().register(
@@ -103,7 +103,7 @@ def in_sql(measure: Measure, values: Sequence[Any]) -> list[list[int]]:
     return found
 
 
-def wrong(measure: Measure, values: Sequence[Any], rows: Sequence[Sequence[int]]) -> list[str]:
+def wrong(measure: Moments, values: Sequence[Any], rows: Sequence[Sequence[int]]) -> list[str]:
     """What is wrong with the integers of some rows."""
     problems = []
     for x, entries in zip(values, rows, strict=True):
@@ -122,7 +122,7 @@ def wrong(measure: Measure, values: Sequence[Any], rows: Sequence[Sequence[int]]
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Measure, list[Any]]:
+def cases(draw: st.DrawFn) -> tuple[Moments, list[Any]]:
     """A measure, and values inside, at and outside of its bounds."""
     ends = sorted(
         draw(st.lists(st.one_of(st.sampled_from(EDGES), st.floats(-100, 100)), min_size=2, max_size=2))
@@ -144,7 +144,7 @@ def cases(draw: st.DrawFn) -> tuple[Measure, list[Any]]:
 
 @RELAXED
 @given(case=cases())
-def test_integers_in_sql_are_those_on_paper(case: tuple[Measure, list[Any]]) -> None:
+def test_integers_in_sql_are_those_on_paper(case: tuple[Moments, list[Any]]) -> None:
     measure, values = case
     found = in_sql(measure, values)
     assert found == [model(measure, x) for x in values]
@@ -153,7 +153,7 @@ def test_integers_in_sql_are_those_on_paper(case: tuple[Measure, list[Any]]) -> 
 
 @settings(RELAXED, max_examples=examples(150, 400))
 @given(case=cases())
-def test_grids_keep_their_limits(case: tuple[Measure, list[Any]]) -> None:
+def test_grids_keep_their_limits(case: tuple[Moments, list[Any]]) -> None:
     grid = case[0].grid
     assert grid is not None
     numerator, denominator = grid.step.as_integer_ratio()
@@ -181,7 +181,7 @@ def test_scales_stay_below_their_limit(
 def test_integers_are_their_own_grid() -> None:
     for degree in (-1, 1):
         grid = make(Type.INTEGER, Fraction(-5), Fraction(20), degree, Fraction(1)).grid
-        assert grid == Grid(-5.0, 20.0, Fraction(1), 20 if degree < 0 else 25)
+        assert grid == ValueGrid(-5.0, 20.0, Fraction(1), 20 if degree < 0 else 25)
     assert make(Type.INTEGER, Fraction(0), Fraction(2**40), 1, Fraction(1)).row_sensitivity <= 2**30
 
 
@@ -278,7 +278,7 @@ def test_planted_faults_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
     assert wrong(measure, [1.0], [[1, 2, 3]]) != []
     truncated = (
-        replace(measure, grid=Grid(-2.0, 4.0, measure.grid.step, measure.row_sensitivity))
+        replace(measure, grid=ValueGrid(-2.0, 4.0, measure.grid.step, measure.row_sensitivity))
         if measure.grid
         else measure
     )

@@ -26,7 +26,7 @@ from discreet.sql.expressions.span import Span
 from discreet.sql.functions.aggregates import PAIR_DEGREES
 from discreet.sql.intervals.closed_form import direct
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
-from discreet.sql.measures.measure import Grid, grid_of
+from discreet.sql.measures.measure import ValueGrid, grid_of
 from discreet.sql.measures.moments import JointMoments
 
 BOUNDS = [(Fraction(-5, 2), Fraction(4)), (Fraction(0), Fraction(1)), (Fraction(3), Fraction(3)),
@@ -62,7 +62,7 @@ def model(joint: JointMoments, x: Any, y: Any) -> list[int]:
     if x is None or y is None or x != x or y != y:
         return [0] * body + [joint.row_sensitivity] * joint.with_null
 
-    def scale(value: Any, grid: Grid) -> int:
+    def scale(value: Any, grid: ValueGrid) -> int:
         return math.floor((float(min(max(value, grid.lo), grid.hi)) - grid.lo) * float(1 / grid.step) + 0.5)
 
     b = basis(scale(x, joint.grid), joint.grid.levels, joint.degrees[0])

@@ -26,7 +26,7 @@ from discreet.sql.intervals.simulated_quantiles import quantiles_again
 from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures import quantile_tree
-from discreet.sql.measures.measure import Grid
+from discreet.sql.measures.measure import ValueGrid
 from discreet.sql.measures.quantile_tree import MOST_ENTRIES, MOST_LEAVES, QuantileTree, quantile_of, tree_for
 from discreet.sql.measures.ranks import Ranks
 
@@ -96,7 +96,7 @@ def test_a_row_in_the_place_of_another_moves_each_level_by_two() -> None:
 
 
 def test_leaves_are_the_integers_where_these_are_few() -> None:
-    assert tree(Type.INTEGER, 1, 5).grid == Grid(1.0, 5.0, Fraction(1), 5)
+    assert tree(Type.INTEGER, 1, 5).grid == ValueGrid(1.0, 5.0, Fraction(1), 5)
     assert tree(Type.INTEGER, 1, 5).shape == (5,)
     assert tree(Type.INTEGER, 0, 10**6).grid.levels <= MOST_LEAVES
     assert tree(Type.FLOAT, 0, 1).shape == (16, 16, 16)

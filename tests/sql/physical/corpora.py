@@ -17,12 +17,12 @@ from discreet.engines.schema import Type
 from discreet.errors import EngineError
 from discreet.policy import Policy
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.algebra.relation import Rows, scan, select
+from discreet.sql.algebra.relation import PrivateRows, scan, select
 from discreet.sql.conformance.functions import expressions
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 
 ROWS = 64
@@ -127,7 +127,7 @@ def faults(of: Engine, every: int = 1, first: int = 0, only: str = "") -> list[s
     ]
 
 
-def _faults(of: Engine, rows: Rows, some: Mapping[str, Expression]) -> Iterator[str]:
+def _faults(of: Engine, rows: PrivateRows, some: Mapping[str, Expression]) -> Iterator[str]:
     if not some or _runs(of, rows, list(some.values())):
         return
     if len(some) == 1:
@@ -138,9 +138,9 @@ def _faults(of: Engine, rows: Rows, some: Mapping[str, Expression]) -> Iterator[
         yield from _faults(of, rows, {name: some[name] for name in half})
 
 
-def _runs(of: Engine, rows: Rows, some: Sequence[Expression]) -> bool:
+def _runs(of: Engine, rows: PrivateRows, some: Sequence[Expression]) -> bool:
     shown = select(rows, [(f"v{at}", expression) for at, expression in enumerate(some)], None)
-    chosen = tuple(Measure(0, shown.columns[f"v{at}"], None, False) for at in range(len(some)))
+    chosen = tuple(Moments(0, shown.columns[f"v{at}"], None, False) for at in range(len(some)))
     part = MeasuredRows(shown, (), 1)
     release = PlannedRelease("corpus", (part,), (), chosen, (Fraction(1),) * len(chosen), (), 1)
     if lacking(release, getattr(of, "lacks", frozenset())):

@@ -13,8 +13,8 @@ from sqlglot.parser import Parser
 from sqlglot.tokens import Tokenizer
 from tests import shared
 
-from discreet.sql.plan.drafts import alike
-from discreet.sql.syntax.alike.blanks import Blank
+from discreet.sql.plan.generic import generic_reading
+from discreet.sql.syntax.parameters.parameter_node import ParameterNode
 
 ROWS = pa.table({"p": [1, 2, 3, 4], "age": [10, 20, 30, 40]})
 
@@ -31,8 +31,8 @@ def ours() -> set[type]:
     return {one for kind in kinds for one in below(kind) if one.__module__.startswith("discreet.")}
 
 
-def test_blanks_alone_stand_below_a_class_of_sqlglot() -> None:
-    assert ours() == {Blank}
+def test_parameters_alone_stand_below_a_class_of_sqlglot() -> None:
+    assert ours() == {ParameterNode}
 
 
 def test_another_class_is_seen() -> None:
@@ -43,14 +43,14 @@ def test_another_class_is_seen() -> None:
         made.__module__ = "tests.made"
 
 
-def test_questions_are_answered_without_blanks(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_questions_are_answered_without_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
 
-    def refused(*_: object) -> Blank:
+    def refused(*_: object) -> ParameterNode:
         tried.append(True)
         raise TypeError("interpreted classes cannot inherit from compiled")
 
-    monkeypatch.setattr(alike, "blank", refused)
+    monkeypatch.setattr(generic_reading, "parameter_node", refused)
     session = shared.protect(ROWS, table="t", privacy_unit="p", max_rows=1, budget=10_000)
     for age, count in ((15, 3), (25, 2), (35, 1)):
         answer = session.sql(f"SELECT COUNT(*) AS n FROM t WHERE age > {age}", epsilon=1000)

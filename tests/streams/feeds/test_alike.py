@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from discreet.streams.feeds import alike
-from discreet.streams.feeds.alike import Layout, read_alike
+from discreet.streams.feeds.alike import LineLayout, read_alike
 from tests.depth import examples
 
 KINDS = {"time": pa.string(), "person": pa.string(), "cost": pa.float64(), "rank": pa.int64()}
@@ -131,7 +131,7 @@ def test_no_line_has_another_meaning(line: int, at: int, cut: int, new: bytes) -
     ],
 )  # fmt: skip
 def test_a_first_line_of_other_values_has_no_layout(line: bytes) -> None:
-    assert Layout.of(line) is None
+    assert LineLayout.of(line) is None
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from discreet import escaping
 from discreet.cli import options as opt
 from discreet.cli import place
 from discreet.cli.option_groups import grouped
-from discreet.cli.remote import Remote
+from discreet.cli.remote import ServerOptions
 from discreet.cli.served.account import forecast_remote, one_line, show_remote, verify_remote
 from discreet.errors import LedgerError
 from discreet.records import dataclass
@@ -40,7 +40,7 @@ LIMIT = 20
 @grouped
 def show(
     ctx: typer.Context,
-    remote: Remote,
+    remote: ServerOptions,
     policy: opt.PolicyFile = None,
     ledger: OnlyLedger = None,
     limit: Annotated[
@@ -63,7 +63,7 @@ def show(
       discreet budget verify
     """  # noqa: D301
     if ctx.invoked_subcommand is not None:
-        if remote != Remote() and ctx.invoked_subcommand == "adopt":
+        if remote != ServerOptions() and ctx.invoked_subcommand == "adopt":
             raise opt.Usage("budget adopt takes over a ledger at hand, not that of a server")
         ctx.obj = (policy, ledger, remote)
         return
@@ -117,7 +117,7 @@ def show(
 @grouped
 def verify(
     ctx: typer.Context,
-    remote: Remote,
+    remote: ServerOptions,
     policy: opt.PolicyFile = None,
     ledger: OnlyLedger = None,
     noted: Annotated[
@@ -204,7 +204,7 @@ def adopt(
 @grouped
 def forecast(
     ctx: typer.Context,
-    remote: Remote,
+    remote: ServerOptions,
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of each release.")],
     releases: Annotated[
         int,
@@ -241,12 +241,12 @@ def forecast(
 
 
 def _chosen(
-    ctx: typer.Context, policy: Path | None, ledger: str | None, remote: Remote
+    ctx: typer.Context, policy: Path | None, ledger: str | None, remote: ServerOptions
 ) -> tuple[Path | None, str | None, RemoteSession | None]:
     """The ledger of a command, or the server, each named before the command or behind it."""
-    before: tuple[Path | None, str | None, Remote] = ctx.obj or (None, None, Remote())
+    before: tuple[Path | None, str | None, ServerOptions] = ctx.obj or (None, None, ServerOptions())
     policy, ledger = policy or before[0], ledger or before[1]
-    remote = Remote(remote.server or before[2].server, remote.dataset or before[2].dataset)
+    remote = ServerOptions(remote.server or before[2].server, remote.dataset or before[2].dataset)
     return policy, ledger, remote.connected(policy is not None or ledger is not None)
 
 
@@ -301,7 +301,7 @@ def _open(where: str) -> Ledger:
 
 
 @dataclass
-class _Known:
+class _AccountRecord:
     """The record of one account in a ledger."""
 
     limit: Loss
@@ -314,18 +314,20 @@ class _Known:
 
 def _read(
     where: str, account: str, granted: Loss | None, guarantee: Guarantee | None, count: int | None
-) -> _Known:
+) -> _AccountRecord:
     """The loss spent as the policy counts it now, and the newest charges."""
     from discreet.errors import PolicyError
     from discreet.ledger import Account, Loss, exists
     from discreet.release.account import DataAccount
 
     if not exists(where):
-        return _Known(granted or Loss(0), Loss(0), [], 0)  # nobody has asked yet, and looking makes no file
+        return _AccountRecord(
+            granted or Loss(0), Loss(0), [], 0
+        )  # nobody has asked yet, and looking makes no file
     with _open(where) as ledger:
         newest = _newest(ledger, account, 1 if count is None else max(count, 1))
         if not newest:
-            return _Known(granted or Loss(0), Loss(0), [], 0)
+            return _AccountRecord(granted or Loss(0), Loss(0), [], 0)
         last = newest[-1]
         limit, problem = granted or last.limit, ""
         spent = last.total if granted is None else ledger.spent(Account(account, limit, last.rule))
@@ -339,7 +341,7 @@ def _read(
         if count is None:
             newest = _newest(ledger, account, last.count)
         begun = ledger.since(0, 1)[0].time
-        return _Known(limit, spent, [] if count == 0 else newest, last.count, problem, begun)
+        return _AccountRecord(limit, spent, [] if count == 0 else newest, last.count, problem, begun)
 
 
 def _newest(ledger: Ledger, account: str, count: int) -> list[_Charge]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 from discreet.errors import BudgetExceeded, QueryRefused
 from discreet.records import dataclass
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Question:
+class DemoQuestion:
     """A question of the demo, and why it is asked."""
 
     why: str
@@ -32,18 +32,18 @@ class Question:
     epsilon: str
 
 
-FIRST = Question(
+FIRST = DemoQuestion(
     "How many visits did each department have?",
     "SELECT department, COUNT(*) AS visits\nFROM visits GROUP BY department ORDER BY visits DESC",
     "0.1",
 )
-SECOND = Question(
+SECOND = DemoQuestion(
     "What does a stay of the old cost, by county? Count and averages together cost one epsilon.",
     "SELECT county, COUNT(*) AS visits, AVG(cost) AS cost, AVG(nights) AS nights\n"
     "FROM visits WHERE age >= 65 GROUP BY county ORDER BY cost DESC",
     "0.6",
 )
-THIRD = Question(
+THIRD = DemoQuestion(
     "When do emergencies come? The share is computed from the noisy counts, in ordinary SQL, and free.",
     "WITH monthly AS (\n"
     "  SELECT month(date) AS month, COUNT(*) AS visits\n"
@@ -53,7 +53,7 @@ THIRD = Question(
     "0.3",
 )
 RAW = "SELECT patient_id, age, cost FROM visits WHERE age > 100"
-GREEDY = Question("", "SELECT AVG(age) AS age FROM visits", "1.5")
+GREEDY = DemoQuestion("", "SELECT AVG(age) AS age FROM visits", "1.5")
 
 
 def command(
@@ -85,7 +85,7 @@ def command(
         else:
             folder = keep
             folder.mkdir(parents=True)
-        with Progress("inventing hospital visits"):
+        with ProgressLine("inventing hospital visits"):
             rows = make(folder)
         _title(
             console, f"{rows:,} hospital visits, invented, so that the truth can be shown beside the answers"
@@ -146,7 +146,7 @@ def _show(console: Console, sql: str) -> None:
 
 
 def _answer(
-    console: Console, session: Session, truth: duckdb.DuckDBPyConnection, question: Question
+    console: Console, session: Session, truth: duckdb.DuckDBPyConnection, question: DemoQuestion
 ) -> tuple[int, int]:
     """Ask and show the truth beside the answer; returns how many intervals contain it, of how many."""
     from discreet.cli.output import cells, print_table

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
     from discreet.spatial import Cell
@@ -26,7 +26,7 @@ MOST_DIGITS = 12
 """Of a number of people."""
 
 
-def counted(progress: Progress, words: str) -> Callable[[int, int], None]:
+def counted(progress: ProgressLine, words: str) -> Callable[[int, int], None]:
     """A function that tells the progress line how much is done."""
     return lambda done, of: progress.say(f"{words}: {done:,} of {of:,}")
 
@@ -47,7 +47,7 @@ def heights(
     from discreet.local import height_experiment
     from discreet.release.documents import dump
 
-    with Progress("asking people") as progress:
+    with ProgressLine("asking people") as progress:
         run = height_experiment(people, rounds, progress=counted(progress, "points"))
     points = [vars(point) for point in run.points]
     if as_json:
@@ -100,7 +100,7 @@ def mean(
     from discreet.release.documents import dump
 
     _, ends = opt.read_bounds(f"x={bounds}")
-    with Progress("releasing") as progress:
+    with ProgressLine("releasing") as progress:
         values = None if file is None else _column(file, column)
         cases = mean_releases(
             values, ends, rounds=rounds, private=private, progress=counted(progress, "cases")
@@ -148,7 +148,7 @@ def nest(
     from discreet.spatial import nest_attack
     from discreet.spatial.nest import CROWD
 
-    with Progress("attacking a map"):
+    with ProgressLine("attacking a map"):
         found = nest_attack(dp.protect, epsilon, cap, side)
     if as_json:
         wood = None if found.wood is None else [found.wood.value, found.wood.low, found.wood.high]
@@ -183,7 +183,7 @@ def triangles(as_json: opt.Json = False) -> None:
     from discreet.graphs.published import known_graphs
     from discreet.release.documents import dump
 
-    with Progress("looking at graphs"):
+    with ProgressLine("looking at graphs"):
         found = [vars(graph) for graph in known_graphs()]
     if as_json:
         typer.echo(dump({"epsilon": 1, "delta_of_smooth_laplace": "1e-6", "graphs": found}))

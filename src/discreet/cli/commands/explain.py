@@ -10,8 +10,8 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import QuestionOptions, SourceOptions
-from discreet.cli.progress import Progress
-from discreet.cli.remote import Remote
+from discreet.cli.progress import ProgressLine
+from discreet.cli.remote import ServerOptions
 from discreet.cli.statements import see_one
 
 
@@ -19,7 +19,7 @@ from discreet.cli.statements import see_one
 def command(
     asked: QuestionOptions,
     place: SourceOptions,
-    remote: Remote,
+    remote: ServerOptions,
     epsilon: Annotated[
         str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
     ] = "1",
@@ -62,10 +62,10 @@ def command(
     if there is not None:
         if engine_sql:
             raise opt.Usage("--sql is for data here: a server does not tell the SQL of its engine")
-        with Progress("looking at the question"):
+        with ProgressLine("looking at the question"):
             seen = there.explain(text, epsilon, **keywords)
     else:
-        with Progress("looking at the question"), place.open() as session:
+        with ProgressLine("looking at the question"), place.open() as session:
             if picture is not None:
                 session.see_free(picture)
             seen = session.explain(text, epsilon, sql=engine_sql, **keywords)

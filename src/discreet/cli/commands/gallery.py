@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.commands.experiment import counted
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 
 
 def command(
@@ -30,7 +30,7 @@ def command(
     from discreet.plots import FIGURES, gallery
     from discreet.release.documents import dump
 
-    with Progress("drawing") as progress:
+    with ProgressLine("drawing") as progress:
         page = gallery(folder, png=png, progress=counted(progress, "drawing"))
     if as_json:
         typer.echo(dump({"page": str(page), "pictures": list(FIGURES)}))

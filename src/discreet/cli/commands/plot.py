@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 
 
 def command(
@@ -61,6 +61,6 @@ def command(
     if output is None:
         raise opt.Usage(f"name a file, such as -o {name}.svg")
     path = check_path(output)
-    with Progress("drawing"):
+    with ProgressLine("drawing"):
         save(draw_picture(name, "column" if column else "slide"), path)
     say(f"wrote {path}")

@@ -8,18 +8,18 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Answered, SourceOptions
-from discreet.cli.progress import Progress
-from discreet.cli.remote import Remote
+from discreet.cli.place import AnswerOptions, SourceOptions
+from discreet.cli.progress import ProgressLine
+from discreet.cli.remote import ServerOptions
 from discreet.cli.terminal.spelling import in_options
 from discreet.cli.workloads.asking import preview as workload
 
 
 @grouped
 def command(
-    asked: Answered,
+    asked: AnswerOptions,
     place: SourceOptions,
-    remote: Remote,
+    remote: ServerOptions,
     epsilon: Annotated[
         str | None, typer.Option("-e", "--epsilon", metavar="EPSILON", help="The cost to look at.")
     ] = None,
@@ -58,7 +58,7 @@ def command(
     if reuse is not None and there is not None:
         raise opt.Usage("--reuse and --fresh are for data here, not for a server")
     more = asked.keywords(place) | ({} if reuse is None else {"reuse": reuse})
-    with Progress("looking at the question"), there or place.open() as session:
+    with ProgressLine("looking at the question"), there or place.open() as session:
         seen = session.preview(text, epsilon, within=errors, group_rows=group_rows, **more)
     if as_json:
         left = {} if seen.left is None else {"left": exact(seen.left)}

@@ -11,9 +11,9 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
-from discreet.cli.place import Answered, SourceOptions
-from discreet.cli.progress import Progress
-from discreet.cli.remote import Remote
+from discreet.cli.place import AnswerOptions, SourceOptions
+from discreet.cli.progress import ProgressLine
+from discreet.cli.remote import ServerOptions
 from discreet.cli.terminal.signals import stoppable
 from discreet.cli.terminal.sink import Sink
 from discreet.cli.terminal.spelling import options_for
@@ -32,10 +32,10 @@ NO_PRICE = "name the cost with --epsilon, or the error with --within; `discreet 
 
 @grouped
 def command(
-    asked: Answered,
+    asked: AnswerOptions,
     place: SourceOptions,
     sink: Sink,
-    remote: Remote,
+    remote: ServerOptions,
     epsilon: Annotated[
         str | None,
         typer.Option("-e", "--epsilon", metavar="EPSILON", help="The loss that the whole question may cost."),
@@ -120,7 +120,7 @@ def command(
         with _priced():
             _ask_server(there.mock() if mock else there, text, epsilon, price, asked, place, sink, mock)
         return
-    with _priced(), Progress("opening the data") as progress, place.opened(mock) as session:
+    with _priced(), ProgressLine("opening the data") as progress, place.opened(mock) as session:
         if sink.output is not None:
             session.see_free(sink.output)
         raised = None if place.source is None else _raised(session)
@@ -153,13 +153,13 @@ def _ask_server(
     text: str,
     epsilon: str | None,
     price: dict[str, Any],
-    asked: Answered,
+    asked: AnswerOptions,
     place: SourceOptions,
     sink: Sink,
     mock: bool,
 ) -> None:
     """Ask a server; interrupted, the question goes on there, and its answer is free once it is kept."""
-    with Progress("asking the server"):
+    with ProgressLine("asking the server"):
         release = session.sql(text, epsilon, **asked.keywords(place), **price)
         left = session.budget
     _put(release, left, sink)
@@ -236,10 +236,10 @@ def _ask(
     text: str,
     epsilon: str | None,
     price: dict[str, Any],
-    asked: Answered,
+    asked: AnswerOptions,
     place: SourceOptions,
     sink: Sink,
-    progress: Progress,
+    progress: ProgressLine,
 ) -> Release | Written:
     """Ask, straight into a file of a table; the price are the options beside epsilon that decide on it."""
     keywords = asked.keywords(place)

@@ -13,7 +13,7 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import policy_file
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 from discreet.errors import InvalidParameter
 from discreet.records import dataclass
 
@@ -139,7 +139,7 @@ def command(
     from discreet.engines.isolated.workers import isolated
     from discreet.server.desk import Caps
     from discreet.server.oidc.settings import read_settings
-    from discreet.server.running.several import Opened, listen_together
+    from discreet.server.running.several import ProcessResources, listen_together
     from discreet.server.start import Listening, listen, open_service
 
     if demo and (policies or new_token):
@@ -150,7 +150,7 @@ def command(
     tls = None if postgres.pg_port is None else _certificate(postgres)  # before a token is shown
     with ExitStack() as stack:
         stack.enter_context(isolated(memory))
-        with Progress("opening the data"):
+        with ProgressLine("opening the data"):
             files = [_invented(stack)] if demo else [policy_file(policy) for policy in policies or (None,)]
             provider = None if oidc is None else read_settings(oidc)
             settings = listening.settings(Caps(timeout=timeout, slot=slot))
@@ -172,7 +172,9 @@ def command(
 
         if processes > 1:
             service.close()
-            listen_together(Opened(files, settings, ledger, provider, memory), listening, processes, ready)
+            listen_together(
+                ProcessResources(files, settings, ledger, provider, memory), listening, processes, ready
+            )
         else:
             listen(service, listening, ready)
 

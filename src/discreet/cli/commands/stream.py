@@ -28,7 +28,7 @@ PAUSE = 0.5
 
 
 @dataclass(frozen=True)
-class Declared:
+class StreamOptions:
     """The declarations of a stream, which the command and `discreet.stream` share; all of them make its question."""
 
     policy: Annotated[Path, typer.Argument(metavar="POLICY", help="The policy.", show_default=False)]
@@ -141,7 +141,7 @@ class Fed:
 
 @grouped
 def command(
-    declared: Declared,
+    declared: StreamOptions,
     feed: Fed,
     state: Annotated[
         Path | None,
@@ -184,7 +184,7 @@ def command(
     see_writable()
     with ExitStack() as stack:
         polled = feed.table()
-        rows = _Rows(feed, stack) if polled is False else None
+        rows = _InputRows(feed, stack) if polled is False else None
         running = stack.enter_context(
             stream(
                 policy, table, start=begin, epsilon=declared.epsilon,
@@ -197,7 +197,7 @@ def command(
         )  # fmt: skip
         spec, charged = running.spec, running.charged
         say(spec.promise if charged is None else f"{spec.promise} {charged} was charged.")
-        shown = _Shown(spec, as_json)
+        shown = _EstimateLines(spec, as_json)
         if not new:
             for t in range(1, running.closed + 1):
                 shown(running.estimates(t))
@@ -214,7 +214,7 @@ def command(
             say(f"No period has ended yet: the first one ends {_end(spec.periods, 1)}.")
 
 
-class _Rows:
+class _InputRows:
     """The rows of an input, which is opened before the charge."""
 
     feed: Feed
@@ -254,7 +254,7 @@ def _end(periods: Periods, t: int) -> str:
     return f"{end.isoformat(' ', 'seconds' if end.second else 'minutes')} UTC"
 
 
-def _poll(stream: Stream, feed: Fed, last: dt.datetime | None, shown: _Shown) -> None:
+def _poll(stream: Stream, feed: Fed, last: dt.datetime | None, shown: _EstimateLines) -> None:
     """Read the table when periods have ended; one that cannot be read now is tried again, as its periods stay open."""
     from discreet.cli.output import say
     from discreet.errors import EngineError, SourceError
@@ -294,7 +294,7 @@ def _clock(stream: Stream, read: Feed, feed: Fed, last: dt.datetime | None) -> I
         time.sleep(PAUSE)
 
 
-class _Shown:
+class _EstimateLines:
     """Prints estimates, a line each; counts as whole numbers."""
 
     def __init__(self, spec: StreamSpec, as_json: bool) -> None:

@@ -9,14 +9,14 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import SourceOptions
-from discreet.cli.remote import Remote
+from discreet.cli.remote import ServerOptions
 from discreet.quoting import quote
 
 
 @grouped
 def command(
     place: SourceOptions,
-    remote: Remote,
+    remote: ServerOptions,
     name: Annotated[
         str | None,
         typer.Argument(metavar="TABLE", show_default=False, help="Its columns; without it, all tables."),

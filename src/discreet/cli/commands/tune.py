@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 
 
 def command(
@@ -60,7 +60,7 @@ def command(
         raise opt.Usage(f"{output} exists; name a new file")
     if policy is not None and named is not None:
         raise opt.Usage("name the policy once, with --policy or without")
-    with Progress("opening the data"), protect(policy=policy_file(policy or named)) as session:
+    with ProgressLine("opening the data"), protect(policy=policy_file(policy or named)) as session:
         table = table or private_table(session.policy)
         asked = {sql: sql for sql in question or ()}
         found = session.suggest(table, epsilon, columns=column, groups=groups or (), questions=asked)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from discreet.cli import failure
 from discreet.dbapi.binding import tokens
-from discreet.dbapi.statements import Ask, Setting, Settings, read, split
+from discreet.dbapi.statements import Ask, ConnectionSettings, Setting, read, split
 from discreet.errors import DiscreetError, InvalidParameter
 from discreet.quoting import quote
 from discreet.rational import show
@@ -44,7 +44,7 @@ class Loop:
     """
 
     def __init__(
-        self, session: Session | RemoteSession, settings: Settings, say: Callable[[str], None]
+        self, session: Session | RemoteSession, settings: ConnectionSettings, say: Callable[[str], None]
     ) -> None:
         self._session, self.settings, self._say = session, settings, say
         self._last = ""
@@ -103,7 +103,7 @@ class Loop:
         elif statement.own:
             self.settings = self.settings.set(statement.own, statement.value)
         elif statement.all_back:
-            self.settings = Settings()
+            self.settings = ConnectionSettings()
 
     def _command(self, text: str) -> None:
         word, _, rest = text[1:].partition(" ")

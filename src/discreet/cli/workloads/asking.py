@@ -11,9 +11,9 @@ import typer
 
 from discreet import escaping
 from discreet.cli import options as opt
-from discreet.cli.place import Answered, SourceOptions
-from discreet.cli.progress import Progress
-from discreet.cli.remote import Remote
+from discreet.cli.place import AnswerOptions, SourceOptions
+from discreet.cli.progress import ProgressLine
+from discreet.cli.remote import ServerOptions
 from discreet.cli.terminal.signals import stoppable
 from discreet.cli.terminal.sink import Sink
 from discreet.cli.terminal.spelling import in_options
@@ -25,7 +25,7 @@ FILE_NAME = re.compile(r"[^\w-]+")
 """The characters that do not stand in the name of a file."""
 
 
-def keywords_of(asked: Answered, place: SourceOptions) -> dict[str, Any]:
+def keywords_of(asked: AnswerOptions, place: SourceOptions) -> dict[str, Any]:
     """The keyword arguments of `Session.workload`."""
     keywords = asked.keywords(place)
     if keywords.pop("split") or keywords.pop("simultaneous"):
@@ -36,9 +36,9 @@ def keywords_of(asked: Answered, place: SourceOptions) -> dict[str, Any]:
 def preview(
     named: Mapping[str, str],
     epsilon: str | None,
-    asked: Answered,
+    asked: AnswerOptions,
     place: SourceOptions,
-    remote: Remote,
+    remote: ServerOptions,
     more: Mapping[str, Any],
     as_json: bool,
 ) -> None:
@@ -51,14 +51,14 @@ def preview(
     given = {name: value for name, value in more.items() if value is not None and value != {}}
     seen: Any
     if len(named) == 1:
-        with Progress("looking at the question"), there or place.open() as session:
+        with ProgressLine("looking at the question"), there or place.open() as session:
             (text,) = named.values()
             seen = session.preview(text, epsilon, **asked.keywords(place), **given)
         typer.echo(dump(seen.to_dict()) if as_json else repr(in_options(seen)))
         return
     assert epsilon is not None
     keywords = keywords_of(asked, place)
-    with Progress("looking at the questions"), there or place.open() as session:
+    with ProgressLine("looking at the questions"), there or place.open() as session:
         seen = session.preview_workload(named, epsilon, **keywords)
     typer.echo(dump({name: preview.to_dict() for name, preview in seen.items()}) if as_json else repr(seen))
 
@@ -66,10 +66,10 @@ def preview(
 def workload(
     named: dict[str, str],
     epsilon: str,
-    asked: Answered,
+    asked: AnswerOptions,
     place: SourceOptions,
     sink: Sink,
-    remote: Remote,
+    remote: ServerOptions,
     mock: bool,
 ) -> None:
     """Answer several statements as one workload: print it, or write its files."""
@@ -84,11 +84,11 @@ def workload(
     if there is not None:
         if mock:
             raise opt.Usage("--mock of several statements is for data here, not for a server")
-        with Progress("asking the server"), there as session:
+        with ProgressLine("asking the server"), there as session:
             answers = session.workload(named, epsilon, **keywords)
             left: Any = session.budget
     else:
-        with Progress("opening the data") as progress, place.opened(mock) as session:
+        with ProgressLine("opening the data") as progress, place.opened(mock) as session:
             for path in files.values():
                 session.see_free(path)
             answers = stoppable(lambda: session.workload(named, epsilon, progress=progress.say, **keywords))

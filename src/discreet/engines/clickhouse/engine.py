@@ -23,7 +23,7 @@ from discreet.engines.clickhouse.capabilities import CAPABILITIES
 from discreet.engines.clickhouse.line import ClickHouseConnection, dial
 from discreet.engines.clickhouse.lists import listed
 from discreet.engines.clickhouse.settings import CLAUSE
-from discreet.engines.clickhouse.tables import Table, find, literal
+from discreet.engines.clickhouse.tables import ClickHouseTable, find, literal
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, only_integers, see_no_clash
 from discreet.engines.schema import TableSchema, Type
 from discreet.errors import SourceError
@@ -46,7 +46,7 @@ class ClickHouseEngine:
     spelling: Spelling = CAPABILITIES.spelling
     lacks: frozenset[str] = CAPABILITIES.lacks
 
-    def __init__(self, line: ClickHouseConnection, tables: Mapping[str, Table]) -> None:
+    def __init__(self, line: ClickHouseConnection, tables: Mapping[str, ClickHouseTable]) -> None:
         self._line: Final = line
         self._tables: Final = dict(tables)
         self._lock: Final = threading.Lock()
@@ -76,7 +76,7 @@ class ClickHouseEngine:
                     "This ClickHouse does not take the settings that decide the meaning of a query.",
                     "Use version 26 or newer, and a user who may change settings: one with readonly = 2, not 1.",
                 )
-            tables: dict[str, Table] = {}
+            tables: dict[str, ClickHouseTable] = {}
             for name, source in given:
                 fragment = source.partition("#")[2] if isinstance(source, str) else ""
                 tables.update(find(lambda sql: _surely(line, sql), name, fragment or None))

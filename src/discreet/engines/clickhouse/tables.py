@@ -23,7 +23,7 @@ _AROUND = re.compile(r"^(?:Nullable|LowCardinality)\((.*)\)$", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Table:
+class ClickHouseTable:
     """A table as queries see it.
 
     Attributes:
@@ -63,7 +63,7 @@ def bare(kind: str) -> str:
     return "Interval" if name.startswith("Interval") else name
 
 
-def find(ask: Callable[[str], pa.Table], name: str | None, wanted: str | None) -> dict[str, Table]:
+def find(ask: Callable[[str], pa.Table], name: str | None, wanted: str | None) -> dict[str, ClickHouseTable]:
     """The tables that are asked for, by the name that queries use.
 
     Args:
@@ -101,7 +101,7 @@ def find(ask: Callable[[str], pa.Table], name: str | None, wanted: str | None) -
     return found
 
 
-def _table(database: str, name: str, columns: Mapping[str, str]) -> Table:
+def _table(database: str, name: str, columns: Mapping[str, str]) -> ClickHouseTable:
     shown, fields = [], {}
     for column, kind in columns.items():
         listed = bare(kind)
@@ -112,7 +112,7 @@ def _table(database: str, name: str, columns: Mapping[str, str]) -> Table:
         fields[column] = replace(CAPABILITIES.column(column, listed, not_null), identity=identity)
         shown += [own] if own else []
     view = f"SELECT {', '.join(shown)} FROM {quote(database)}.{quote(name)}"
-    return Table(view, MappingProxyType(fields), database, name)
+    return ClickHouseTable(view, MappingProxyType(fields), database, name)
 
 
 def identity_of(name: str, kind: str, names: Iterable[str]) -> tuple[Identity | None, str]:

@@ -20,7 +20,7 @@ from discreet.engines.duckdb.capabilities import CAPABILITIES
 from discreet.engines.duckdb.connection import connect, for_few_rows, make_total, no_bar, rows_at_once, seal
 from discreet.engines.duckdb.kept_rows import KeptRows
 from discreet.engines.duckdb.lanes import Lane, Lanes, cursors
-from discreet.engines.duckdb.prepared import Prepared
+from discreet.engines.duckdb.prepared import PreparedPlans
 from discreet.engines.duckdb.probing import Probing
 from discreet.engines.duckdb.queries import interrupted, next_piece, run_quietly, start_reader
 from discreet.engines.duckdb.side_tables import SideTables
@@ -78,7 +78,7 @@ class DuckDBEngine:
         in_memory = bool(folder) and not any(
             origin.files or origin.paths or origin.pattern for origin in origins.values()
         )
-        self._prepared: Final = Prepared(connection, in_memory, bool(folder) and few(origins.values()))
+        self._prepared: Final = PreparedPlans(connection, in_memory, bool(folder) and few(origins.values()))
         self._origins: Final = dict(origins)
         self._lock: Final = threading.Lock()
         self._clear: weakref.finalize[..., DuckDBEngine] | None = None

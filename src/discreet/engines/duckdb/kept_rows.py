@@ -29,7 +29,7 @@ State: TypeAlias = tuple[tuple[int, ...], ...]
 
 
 @dataclass
-class _Known:
+class _KeptTable:
     """A table in one state of its files.
 
     Attributes:
@@ -55,7 +55,7 @@ class KeptRows:
         self._files: Final = files
         self._clock: Final = clock
         self._lock: Final = threading.Lock()
-        self._known: dict[str, _Known] = {}
+        self._known: dict[str, _KeptTable] = {}
 
     def state(self, table: str) -> State | None:
         """The present state of the files of a table; None where there are none, or one has gone."""
@@ -77,7 +77,7 @@ class KeptRows:
         with self._lock:
             known = self._known.get(table)
             if known is None or known.state != state:
-                self._known[table] = _Known(state, self._clock())
+                self._known[table] = _KeptTable(state, self._clock())
                 return None
             return known.rows.get(tuple(columns))
 

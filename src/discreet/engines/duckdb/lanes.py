@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from discreet.engines.duckdb.connection import no_bar
-from discreet.engines.duckdb.prepared import Prepared
+from discreet.engines.duckdb.prepared import PreparedPlans
 from discreet.engines.duckdb.queries import interrupted, run_quietly
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.duckdb.small import Small
@@ -67,7 +67,7 @@ class Lane:
         self._schema: Final = schema
         self._small: Final = small
         self._beside: Final = SideTables(connection)
-        self._prepared: Final = Prepared(connection, small is None, few=True)
+        self._prepared: Final = PreparedPlans(connection, small is None, few=True)
         self._sees: bool | None = None
 
     def integers(

@@ -56,7 +56,7 @@ class _Asked:
         return bool(self.name) and self.moving <= frozenset(self.given)
 
 
-class Prepared:
+class PreparedPlans:
     """The plans of one connection. Whoever calls holds the connection's lock.
 
     Args:

@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet import arrow
 from discreet.engines.duckdb.hexagons import provide
-from discreet.engines.duckdb.prepared import Prepared
+from discreet.engines.duckdb.prepared import PreparedPlans
 from discreet.engines.duckdb.side_tables import SideTables
 from discreet.engines.engine import failed
 
@@ -24,7 +24,7 @@ def run_quietly(
     sql: str,
     tables: Mapping[str, pa.Table],
     into: str = "",
-    prepared: Prepared | None = None,
+    prepared: PreparedPlans | None = None,
     why: list[type[Exception]] | None = None,
 ) -> pa.Table | None:
     """Run one SELECT; None when it fails. No exception gets out, so none is in the chain of another.

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from discreet.engines.duckdb.connection import connect, for_few_rows, seal
 from discreet.engines.duckdb.kept_rows import KeptRows, State
-from discreet.engines.duckdb.prepared import Prepared
+from discreet.engines.duckdb.prepared import PreparedPlans
 from discreet.engines.duckdb.queries import run_quietly
 from discreet.engines.duckdb.shape import LONGEST_REMEMBERED_QUERY, literals_of
 from discreet.engines.duckdb.side_tables import SideTables
@@ -49,7 +49,7 @@ def few(origins: Iterable[Origin]) -> bool:
     return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
 
 
-class _Rows:
+class _QueryRows:
     """Stands for a table; it has the rows of the query that is at work."""
 
     def __init__(self, schema: pa.Schema) -> None:
@@ -97,7 +97,7 @@ class _Table:
     """
 
     version: str | State
-    rows: _Rows | None
+    rows: _QueryRows | None
     few: bool = False
     read_by: dict[str, duckdb.DuckDBPyRelation] = field(default_factory=dict)
 
@@ -126,7 +126,7 @@ class Small:
     folder: str
     kept: KeptRows = field(default_factory=lambda: KeptRows({}))
     _known: dict[str, _Table] = field(default_factory=dict)
-    _second: tuple[duckdb.DuckDBPyConnection, SideTables, Prepared] | None = None
+    _second: tuple[duckdb.DuckDBPyConnection, SideTables, PreparedPlans] | None = None
     _changes: int = 0
     _asked: set[tuple[str, ...]] = field(default_factory=set)
 
@@ -141,7 +141,7 @@ class Small:
             names: of all tables that it may read, in lower case.
             why: gets the kind of a failure.
         """
-        beside: list[_Rows] = []
+        beside: list[_QueryRows] = []
         left = FEW_ROWS
         if not self._worth(sql, tables):
             return None
@@ -188,27 +188,27 @@ class Small:
         if self._second is not None:
             self._second[0].close()
 
-    def _database(self) -> tuple[duckdb.DuckDBPyConnection, SideTables, Prepared]:
+    def _database(self) -> tuple[duckdb.DuckDBPyConnection, SideTables, PreparedPlans]:
         if self._second is None:
             made = connect(temp_directory=self.folder)
             for_few_rows(made)
             seal(made)
-            self._second = made, SideTables(made), Prepared(made, usable=True, few=True)
+            self._second = made, SideTables(made), PreparedPlans(made, usable=True, few=True)
         return self._second
 
-    def _at(self, name: str, state: State | None) -> _Rows | None:
+    def _at(self, name: str, state: State | None) -> _QueryRows | None:
         """The object that stands for a table at the present version of its data, or in this state of its files."""
         version, known = state or self.versions[name](), self._known.get(name)
         if known is None or known.version != version:
             known = self._known[name] = _Table(version, self._stand_in(name, known.rows if known else None))
         return known.rows
 
-    def _stand_in(self, name: str, before: _Rows | None) -> _Rows | None:
+    def _stand_in(self, name: str, before: _QueryRows | None) -> _QueryRows | None:
         schema = self.connection.sql(f"FROM temp.main.{quote(name)} LIMIT 0").to_arrow_table().schema
         if before is not None and before.schema.equals(schema, True):
             return before
         second = self._database()[0]
-        rows, store = _Rows(schema), f"rows_{secrets.token_hex(8)}"
+        rows, store = _QueryRows(schema), f"rows_{secrets.token_hex(8)}"
         with contextlib.suppress(Exception):  # of a type that does not come through
             second.register(store, rows)
             second.execute(f"CREATE OR REPLACE TEMP VIEW {quote(name)} AS FROM {store}")
@@ -217,7 +217,9 @@ class Small:
                 return rows
         return None
 
-    def _rows(self, name: str, state: State | None, beside: _Rows, sql: str, most: int) -> pa.Table | None:
+    def _rows(
+        self, name: str, state: State | None, beside: _QueryRows, sql: str, most: int
+    ) -> pa.Table | None:
         """The rows of a table; NULL in the columns that a query cannot read, and None where they are not few."""
         names, text = beside.schema.names, sql.lower()
         used = [column for column in names if quote(column)[1:-1].lower() in text] or names[:1]

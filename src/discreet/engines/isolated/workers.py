@@ -61,7 +61,7 @@ class Workers:
         self._seconds = seconds
         self._permits = Permits(count)
         self._lock = threading.Lock()
-        self._free = [_Worker(memory) for _ in range(min(KEPT, count))]
+        self._free = [_WorkerProcess(memory) for _ in range(min(KEPT, count))]
         self._closed = False
 
     def run(
@@ -96,7 +96,7 @@ class Workers:
         for process in free:
             process.end()
 
-    def _take(self) -> _Worker:
+    def _take(self) -> _WorkerProcess:
         with self._lock:
             while self._free:
                 process = self._free.pop()
@@ -108,7 +108,7 @@ class Workers:
             raise _no_process()
         return made
 
-    def _give(self, used: _Worker, whole: bool) -> None:
+    def _give(self, used: _WorkerProcess, whole: bool) -> None:
         """Keep a process for the next statement, or end it, and begin another one in its place.
 
         One that is whole is kept, however many are free: those beyond `KEPT` would be begun again at the next burst,
@@ -127,10 +127,10 @@ class Workers:
             used.end()
 
 
-def _begun(memory: int) -> _Worker | None:
+def _begun(memory: int) -> _WorkerProcess | None:
     """A process; None where the machine gives none, as it has too many, or too many files are open."""
     try:
-        return _Worker(memory)
+        return _WorkerProcess(memory)
     except (OSError, subprocess.SubprocessError):
         return None
 
@@ -142,7 +142,7 @@ def _no_process() -> Unavailable:
     )
 
 
-class _Worker:
+class _WorkerProcess:
     def __init__(self, memory: int) -> None:
         self._ready = False
         self._line, other = messages.pair()

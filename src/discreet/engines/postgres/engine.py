@@ -19,7 +19,7 @@ from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_
 from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.line import ReopenedConnection, SecondConnection
 from discreet.engines.postgres.queries import Run, in_pieces, plans_quietly, run_quietly, run_together
-from discreet.engines.postgres.tables import Table, base, connect, find, fragment
+from discreet.engines.postgres.tables import PostgresTable, base, connect, find, fragment
 from discreet.engines.postgres.values import (
     ARROW,
     OIDS,
@@ -56,7 +56,7 @@ class PostgresEngine:
     lacks: frozenset[str] = CAPABILITIES.lacks
 
     def __init__(
-        self, connection: psycopg.Connection[Any], tables: Mapping[str, Table], url: str | None
+        self, connection: psycopg.Connection[Any], tables: Mapping[str, PostgresTable], url: str | None
     ) -> None:
         self._line: Final = ReopenedConnection(connection, url)
         self._second: Final = SecondConnection(self._line)
@@ -87,7 +87,7 @@ class PostgresEngine:
         first = listed[0][1]
         connection, own = connect(first)
         try:
-            tables: dict[str, Table] = {}
+            tables: dict[str, PostgresTable] = {}
             for name, source in listed:
                 tables.update(find(connection, name, fragment(source)))
         except BaseException:
@@ -241,7 +241,7 @@ class PostgresEngine:
     def _connection(self) -> psycopg.Connection[Any]:
         return self._line.connection
 
-    def _table(self, name: str) -> Table:
+    def _table(self, name: str) -> PostgresTable:
         alike = [key for key in self._tables if key.lower() == name.lower()]
         if name in self._tables:
             return self._tables[name]

@@ -56,7 +56,7 @@ class Stored(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Table:
+class PostgresTable:
     """A table as queries see it: its view, and where it comes from."""
 
     view: str
@@ -148,7 +148,9 @@ def home_of(connection: psycopg.Connection[Any]) -> tuple[Any, ...]:
     return tuple(found[0]) if found else ()
 
 
-def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | None) -> dict[str, Table]:
+def find(
+    connection: psycopg.Connection[Any], name: str | None, wanted: str | None
+) -> dict[str, PostgresTable]:
     """The tables that are asked for, by the name that queries use."""
     schema, _, table = (wanted or name or "").rpartition(".")
     result = _ask(connection, _TABLES, {"schema": schema or None})
@@ -164,7 +166,7 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
         what = f"no table {wanted or name}" if table else "no table"
         raise SourceError(f"The database has {what} that this user may read.",
                           "Check the name, or GRANT SELECT on it.")  # fmt: skip
-    tables: dict[str, Table] = {}
+    tables: dict[str, PostgresTable] = {}
     for oid, space, relation, foreign in found:
         stored = [(column, quote(column), kind) for column, kind in _columns(connection, oid, inside=False)]
         columns = with_fields(stored, partial(_inside, connection), lambda row, own: f"({row}).{quote(own)}")
@@ -179,7 +181,7 @@ def find(connection: psycopg.Connection[Any], name: str | None, wanted: str | No
         if shown:
             view = f"SELECT {', '.join(shown)} FROM {quote(space)}.{quote(relation)}"
             key = name if table and name and (wanted or "." not in name) else relation
-            tables.setdefault(key, Table(view, MappingProxyType(fields), oid, foreign))
+            tables.setdefault(key, PostgresTable(view, MappingProxyType(fields), oid, foreign))
     return tables
 
 

@@ -90,8 +90,10 @@ def as_arrays(table: pa.Table) -> tuple[str, list[Any]]:
         kind = _kind_of(column.type)
         columns.append((name, kind))
         values = far.values(column)
-        if any(isinstance(value, far.Far) for value in values):
-            values = [value.sql() if isinstance(value, far.Far) else value and str(value) for value in values]
+        if any(isinstance(value, far.FarDate) for value in values):
+            values = [
+                value.sql() if isinstance(value, far.FarDate) else value and str(value) for value in values
+            ]
         arrays.append(_literal(values) if kind in ("text", "bigint") else values)
     listed = ", ".join(f"\0ARRAY::{kind}[]" for _, kind in columns)
     named = ", ".join(f"c{index}" for index in range(len(columns)))

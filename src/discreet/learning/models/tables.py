@@ -29,7 +29,7 @@ from discreet.learning.statistics import Floats, read_bounds
 from discreet.learning.whole import CAREFUL, Whole, leverage
 from discreet.quoting import quote
 from discreet.rational import epsilon_of
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.session.session import Session
 from discreet.sql.expressions.dialect import quoted_text
 
@@ -224,7 +224,7 @@ def _combined(weights: Floats, columns: Sequence[str]) -> str:
 
 def _rows_of_a_person(session: Session, text: str) -> int:
     """How many rows of a person count at most."""
-    part = session._queries.planned(Question.read(text, 1)).releases[0].parts[0]
+    part = session._queries.planned(SessionQuestion.read(text, 1)).releases[0].parts[0]
     return int(part.cap) if part.rows.per_unit else 1
 
 

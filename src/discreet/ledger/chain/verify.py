@@ -5,7 +5,7 @@ from __future__ import annotations
 from discreet.errors import InvalidParameter, LedgerCorrupt, UnsupportedEvent
 from discreet.ledger.chain.book import Book, follow
 from discreet.ledger.chain.entry import Entry, Head, corrupt, digest_of, sealed
-from discreet.ledger.store import Rows, Store
+from discreet.ledger.store import LedgerRows, Store
 from discreet.records import dataclass, field
 
 LOOK = 64
@@ -22,7 +22,7 @@ def check(entry: Entry) -> None:
         raise corrupt(entry.number, "was altered")
 
 
-def caught_up(rows: Rows, known: Book, look: int) -> Book:
+def caught_up(rows: LedgerRows, known: Book, look: int) -> Book:
     """The book of the stored entries, which must contain the entries known before.
 
     Args:
@@ -89,7 +89,7 @@ class _Walk:
         return self.book.head
 
 
-def _page(rows: Rows, walk: _Walk, noted: Head | None, size: int) -> bool:
+def _page(rows: LedgerRows, walk: _Walk, noted: Head | None, size: int) -> bool:
     found = rows.after(walk.head.number, size)
     for entry in found:
         _follow(rows, walk, entry)
@@ -101,7 +101,7 @@ def _page(rows: Rows, walk: _Walk, noted: Head | None, size: int) -> bool:
     return bool(found)
 
 
-def _agree(rows: Rows, book: Book) -> None:
+def _agree(rows: LedgerRows, book: Book) -> None:
     """Compare the end of the walk with the second place and with the finds of the index of postings."""
     kept = rows.book()
     if (kept.head, kept.digest) != (book.head, book.digest):
@@ -111,7 +111,7 @@ def _agree(rows: Rows, book: Book) -> None:
     rows.whole()
 
 
-def _follow(rows: Rows, walk: _Walk, entry: Entry) -> None:
+def _follow(rows: LedgerRows, walk: _Walk, entry: Entry) -> None:
     walk.book, number = follow(walk.book, entry), entry.number
     if entry.kind == "settle":
         if walk.open.pop(entry.settles or 0, None) != entry.question or entry.postings:

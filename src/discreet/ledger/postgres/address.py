@@ -20,7 +20,7 @@ def is_address(text: str) -> bool:
 
 
 @dataclass(frozen=True, repr=False)
-class Address:
+class PostgresSchema:
     """A schema of a database.
 
     Attributes:
@@ -39,7 +39,7 @@ class Address:
         return f'"{self.schema}"'
 
 
-def read_address(text: str) -> Address:
+def read_address(text: str) -> PostgresSchema:
     """Read an address.
 
     Raises:
@@ -74,4 +74,4 @@ def read_address(text: str) -> Address:
         )
     host = parts.get("host") or parts.get("hostaddr") or "localhost"
     place = f"{host}:{parts.get('port') or 5432}/{parts.get('dbname') or ''}"
-    return Address(parts, schema, f"postgresql://{place}#{schema}")
+    return PostgresSchema(parts, schema, f"postgresql://{place}#{schema}")

@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.postgres.address import Address
+from discreet.ledger.postgres.address import PostgresSchema
 
 if TYPE_CHECKING:
     import psycopg
@@ -23,7 +23,7 @@ IDLE = 20
 """Seconds after which the server ends a transaction of a process that says nothing: another one waits for it."""
 
 
-def dial(address: Address, wait: float = 0.0) -> psycopg.Connection[Any]:
+def dial(address: PostgresSchema, wait: float = 0.0) -> psycopg.Connection[Any]:
     """Open a connection.
 
     Args:
@@ -60,7 +60,7 @@ def hang_up(connection: psycopg.Connection[Any] | None, process: int) -> None:
             connection.close()
 
 
-def see_durable(connection: psycopg.Connection[Any], address: Address) -> None:
+def see_durable(connection: psycopg.Connection[Any], address: PostgresSchema) -> None:
     """See that the server is one that a ledger can trust with a commit.
 
     Raises:
@@ -83,7 +83,7 @@ def see_durable(connection: psycopg.Connection[Any], address: Address) -> None:
         )
 
 
-def begin_writing(address: Address, wait: float) -> str:
+def begin_writing(address: PostgresSchema, wait: float) -> str:
     """The statements that begin a transaction that writes: each commit waits for the disk.
 
     Args:
@@ -100,7 +100,7 @@ def begin_writing(address: Address, wait: float) -> str:
     )
 
 
-def begin_reading(address: Address) -> str:
+def begin_reading(address: PostgresSchema) -> str:
     """The statements that begin a transaction that reads one state of the tables."""
     return (
         "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; "

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.postgres.address import Address
+from discreet.ledger.postgres.address import PostgresSchema
 from discreet.ledger.postgres.dialling import begin_writing, dial
 
 if TYPE_CHECKING:
@@ -21,7 +21,10 @@ _LOCK = "SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))"
 
 
 def migrate(
-    connection: psycopg.Connection[Any], address: Address, migrations: Sequence[Sequence[str]], wait: float
+    connection: psycopg.Connection[Any],
+    address: PostgresSchema,
+    migrations: Sequence[Sequence[str]],
+    wait: float,
 ) -> None:
     """Bring the tables of a schema to the version of this program.
 
@@ -59,7 +62,7 @@ def migrate(
         raise
 
 
-def _known(version: int, address: Address, migrations: Sequence[Sequence[str]]) -> int:
+def _known(version: int, address: PostgresSchema, migrations: Sequence[Sequence[str]]) -> int:
     if version > len(migrations):
         raise LedgerError(
             f"The tables at {address.where} are of a version that this program does not know.",
@@ -68,12 +71,12 @@ def _known(version: int, address: Address, migrations: Sequence[Sequence[str]]) 
     return version
 
 
-def _has(connection: psycopg.Connection[Any], address: Address) -> bool:
+def _has(connection: psycopg.Connection[Any], address: PostgresSchema) -> bool:
     found = connection.execute("SELECT to_regclass(%s)", (f"{address.quoted}.{VERSIONS}",)).fetchone()
     return found != (None,)
 
 
-def is_made(address: Address) -> bool:
+def is_made(address: PostgresSchema) -> bool:
     """Whether there are tables of any version.
 
     Raises:
@@ -83,7 +86,7 @@ def is_made(address: Address) -> bool:
         return _has(connection, address)
 
 
-def version(connection: psycopg.Connection[Any], address: Address) -> int:
+def version(connection: psycopg.Connection[Any], address: PostgresSchema) -> int:
     """The version of the tables of a schema; 0 where there are none."""
     if not _has(connection, address):
         return 0

@@ -13,7 +13,7 @@ from discreet.ledger.rows import (
     ADD_ENTRY,
     ADD_POSTINGS,
     ONE_POSTING,
-    Cursor,
+    RowCursor,
     TableRows,
     entry_row,
     posting_rows,
@@ -42,16 +42,16 @@ class PostgresRows(TableRows):
         self._identity = identity
         self.added: Entry | None = None
 
-    def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
+    def execute(self, sql: str, values: Sequence[object] = ()) -> RowCursor:
         """Run a statement; a value stands for each question mark."""
         return self._connection.execute(sql.replace("?", "%s"), values)
 
     def genesis(self) -> Head:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         return genesis(self._identity)
 
     def answer(self, number: int) -> Iterator[bytes]:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         index = 0
         find = "SELECT content FROM discreet_answer WHERE number = ? AND piece = ?"
         while (row := self._first(find, number, index)) is not None:
@@ -59,7 +59,7 @@ class PostgresRows(TableRows):
             index += 1
 
     def stray(self) -> bool:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         answers = (
             "SELECT 1 FROM discreet_answer AS a LEFT JOIN discreet_entry AS e ON e.number = a.number "
             "AND e.kind = 'settle' GROUP BY a.number HAVING count(e.number) <> max(a.piece) + 1 LIMIT 1"

@@ -22,10 +22,10 @@ from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.book_text import read, told
 from discreet.ledger.chain.entry import FORMAT, Entry, genesis
 from discreet.ledger.chain.verify import LOOK
-from discreet.ledger.committed import Unknown
+from discreet.ledger.committed import TransactionNeeded
 from discreet.ledger.faults import UnknownOutcome, read_only
-from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, not_begun, run_all
-from discreet.ledger.postgres.address import Address
+from discreet.ledger.group_commit import CommitGroup, CommitProgress, QueuedWork, fail, not_begun, run_all
+from discreet.ledger.postgres.address import PostgresSchema
 from discreet.ledger.postgres.dialling import begin_reading, begin_writing, dial, hang_up, see_durable
 from discreet.ledger.postgres.faults import explain
 from discreet.ledger.postgres.known import Known
@@ -33,7 +33,7 @@ from discreet.ledger.postgres.migrations import migrate
 from discreet.ledger.postgres.rows import PostgresRows
 from discreet.ledger.postgres.schema import MIGRATIONS
 from discreet.ledger.postgres.turns import AdvisoryTurns
-from discreet.ledger.store import NOTHING, Needs, Result, Rows
+from discreet.ledger.store import NOTHING, LedgerRows, Needs, Result
 
 if TYPE_CHECKING:
     import psycopg
@@ -61,7 +61,7 @@ class PostgresStore:
     made = False
 
     def __init__(
-        self, address: Address, timeout: float, may_read: bool = False, known: Known | None = None
+        self, address: PostgresSchema, timeout: float, may_read: bool = False, known: Known | None = None
     ) -> None:
         self.where = address.where
         self._address = address
@@ -70,8 +70,8 @@ class PostgresStore:
         self._process = 0
         self._closed = False
         self._lock = threading.RLock()
-        self._group = Group(self._batch)
-        self._numbers = Group(self._tell_number)
+        self._group = CommitGroup(self._batch)
+        self._numbers = CommitGroup(self._tell_number)
         self._known = known or Known(self._named)
         self._reader: PostgresStore | None = None
         self._only_reads = known is not None
@@ -87,7 +87,7 @@ class PostgresStore:
             self.close()
             raise
 
-    def read(self, work: Callable[[Rows], Result]) -> Result:
+    def read(self, work: Callable[[LedgerRows], Result]) -> Result:
         """Run `work` on a snapshot."""
         return self._submit(work, False) if self._only_reads else self._beside().read(work)
 
@@ -103,13 +103,13 @@ class PostgresStore:
                 )
         return found
 
-    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+    def look(self, work: Callable[[LedgerRows], Result], *, here: bool = False) -> Result:
         """Run `work` on the end of the ledger that is known here, or on a snapshot.
 
         Where another host wrote since, the entries that it wrote are read first, once for all who look.
         """
         if not self._closed and self._process == os.getpid():
-            with contextlib.suppress(Unknown):
+            with contextlib.suppress(TransactionNeeded):
                 return self._known.look(self.read, work, here=here)
         return self.read(work)
 
@@ -121,7 +121,7 @@ class PostgresStore:
             return None
         return None if found is None else int(found)
 
-    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
+    def write(self, work: Callable[[LedgerRows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` as the only writer; on return its rows are on the server's disk.
 
         Raises:
@@ -184,7 +184,7 @@ class PostgresStore:
         if not self._lock.acquire(timeout=self._timeout):
             fail(requests, not_begun(self.where))
             return
-        step = Step()
+        step = CommitProgress()
         try:
             problem: Exception
             try:
@@ -233,7 +233,7 @@ class PostgresStore:
             request.tries += 1
         return all(request.tries < TRIES for request in requests)
 
-    def _transact(self, requests: list[QueuedWork], step: Step) -> None:
+    def _transact(self, requests: list[QueuedWork], step: CommitProgress) -> None:
         import psycopg
 
         writes = any(request.writes for request in requests)
@@ -254,7 +254,9 @@ class PostgresStore:
         for request in requests:
             request.done = True
 
-    def _commit(self, connection: psycopg.Connection[Any], book: Book, last: Entry, step: Step) -> None:
+    def _commit(
+        self, connection: psycopg.Connection[Any], book: Book, last: Entry, step: CommitProgress
+    ) -> None:
         """Note the head, and commit; on return the entries stand, or an error says that they do not, or may."""
         import psycopg
 
@@ -387,7 +389,7 @@ class PostgresStore:
         return book
 
 
-def _may_write(connection: psycopg.Connection[Any], address: Address) -> bool:
+def _may_write(connection: psycopg.Connection[Any], address: PostgresSchema) -> bool:
     tables = [f"{address.quoted}.discreet_{name}" for name in ("entry", "posting", "answer", "salt")]
     wanted = " AND ".join(f"has_table_privilege('{table}', 'INSERT')" for table in tables)
     head = f"has_table_privilege('{address.quoted}.discreet_head', 'UPDATE')"

@@ -8,7 +8,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Any
 
-from discreet.ledger.postgres.address import Address
+from discreet.ledger.postgres.address import PostgresSchema
 from discreet.ledger.postgres.dialling import dial, hang_up
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _PAUSE = 0.05
 class AdvisoryTurns:
     """Locks of questions on a connection of their own."""
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: PostgresSchema) -> None:
         self._address = address
         self._connection: psycopg.Connection[Any] | None = None
         self._process = 0

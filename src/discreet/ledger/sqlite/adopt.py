@@ -25,7 +25,7 @@ from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of
 from discreet.ledger.sqlite.making import connected, fill, format_of, make_file
 from discreet.ledger.sqlite.rows import SqlRows
-from discreet.ledger.store import NOTHING, Needs, Result, Rows
+from discreet.ledger.store import NOTHING, LedgerRows, Needs, Result
 from discreet.records import dataclass
 
 TIMEOUT = 30.0
@@ -209,13 +209,13 @@ class _Once:
     def __init__(self, rows: SqlRows) -> None:
         self._rows = rows
 
-    def read(self, work: Callable[[Rows], Result]) -> Result:
+    def read(self, work: Callable[[LedgerRows], Result]) -> Result:
         return work(self._rows)
 
-    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+    def look(self, work: Callable[[LedgerRows], Result], *, here: bool = False) -> Result:
         return work(self._rows)
 
-    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
+    def write(self, work: Callable[[LedgerRows], Result], needs: Needs = NOTHING) -> Result:
         return work(self._rows)
 
     def afresh(self) -> None:

@@ -15,7 +15,7 @@ from discreet.ledger.faults import read_only
 from discreet.ledger.sqlite.faults import explain
 from discreet.ledger.sqlite.head import HeadFile, head_of
 from discreet.ledger.sqlite.rows import SqlRows
-from discreet.ledger.store import NOTHING, Needs, Result, Rows
+from discreet.ledger.store import NOTHING, LedgerRows, Needs, Result
 from discreet.ledger.turn import FileTurns
 
 
@@ -33,7 +33,7 @@ class ReadingStore:
         self._closed = False
         self.read(lambda rows: rows.book())
 
-    def read(self, work: Callable[[Rows], Result]) -> Result:
+    def read(self, work: Callable[[LedgerRows], Result]) -> Result:
         """Run `work` on a snapshot that reaches at least as far as the head says."""
         with self._lock:
             if self._closed:
@@ -45,11 +45,11 @@ class ReadingStore:
                 problem = explain(error, self.where)
         raise problem
 
-    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+    def look(self, work: Callable[[LedgerRows], Result], *, here: bool = False) -> Result:
         """Run `work` on a snapshot."""
         return self.read(work)
 
-    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
+    def write(self, work: Callable[[LedgerRows], Result], needs: Needs = NOTHING) -> Result:
         """Refuse: nothing can be charged."""
         raise read_only(
             f"{self.where} can only be read",
@@ -67,7 +67,7 @@ class ReadingStore:
         """Forget it; no file is open between two transactions."""
         self._closed = True
 
-    def _read(self, work: Callable[[Rows], Result]) -> Result:
+    def _read(self, work: Callable[[LedgerRows], Result]) -> Result:
         # The head first: who writes commits before the head is written, so the snapshot reaches at least as far.
         head = HeadFile(head_of(self.where), write=False)
         try:

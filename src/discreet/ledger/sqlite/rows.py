@@ -17,8 +17,8 @@ from discreet.ledger.rows import (
     ADD_POSTINGS,
     ENTRY,
     ONE_POSTING,
-    Cursor,
     Row,
+    RowCursor,
     TableRows,
     entry_row,
     posting_rows,
@@ -36,7 +36,7 @@ class SqlRows(TableRows):
         super().__init__(known, look, same=same)
         self._connection = connection
 
-    def execute(self, sql: str, values: Sequence[object] = ()) -> Cursor:
+    def execute(self, sql: str, values: Sequence[object] = ()) -> RowCursor:
         """Run a statement; a value stands for each question mark."""
         return self._connection.execute(sql, values)
 
@@ -55,7 +55,7 @@ class SqlRows(TableRows):
         return self._connection.execute(sql, values).fetchall()
 
     def answer(self, number: int) -> Iterator[bytes]:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         row = self._first("SELECT typeof(answer) FROM discreet_entry WHERE number = ?", number)
         if row is None or row[0] != "blob":
             return
@@ -68,7 +68,7 @@ class SqlRows(TableRows):
         return self._connection.blobopen("discreet_entry", "answer", number, readonly=readonly)
 
     def whole(self) -> None:
-        """See `Rows`."""
+        """See `LedgerRows`."""
         if self._first("PRAGMA integrity_check(1)") != ("ok",):
             raise LedgerCorrupt("The ledger's file is damaged: its indexes and tables do not agree.",
                                 "Restore it from a backup.")  # fmt: skip

@@ -18,14 +18,14 @@ from discreet.errors import DiscreetError, InvalidParameter, LedgerCorrupt, Ledg
 from discreet.ledger import forks
 from discreet.ledger.chain.book import Book
 from discreet.ledger.chain.verify import LOOK
-from discreet.ledger.committed import KnownEnd, Unknown
+from discreet.ledger.committed import KnownEnd, TransactionNeeded
 from discreet.ledger.faults import busy
-from discreet.ledger.group_commit import Group, QueuedWork, Step, fail, not_begun, run_all
+from discreet.ledger.group_commit import CommitGroup, CommitProgress, QueuedWork, fail, not_begun, run_all
 from discreet.ledger.sqlite.faults import code_of, explain
 from discreet.ledger.sqlite.head import HeadFile, Noted, head_of, read_number
 from discreet.ledger.sqlite.making import opened
 from discreet.ledger.sqlite.rows import SqlRows
-from discreet.ledger.store import NOTHING, MemoryStore, Needs, Result, Rows, Store
+from discreet.ledger.store import NOTHING, LedgerRows, MemoryStore, Needs, Result, Store
 from discreet.ledger.turn import FileTurns
 
 TAIL = 4
@@ -61,7 +61,7 @@ class SqliteStore:
         self._closed = False
         self._timeout = timeout
         self._lock = threading.RLock()
-        self._group = Group(self._batch)
+        self._group = CommitGroup(self._batch)
         self._file = (0, 0)
         self._identity = ""
         self._newest: Book | None = None  # the last book that stood in the second place too
@@ -75,21 +75,21 @@ class SqliteStore:
         # Fails now, not at the first charge, if the file is read-only; BEGIN IMMEDIATE alone would not.
         self._submit(SqlRows.probe, True)
 
-    def read(self, work: Callable[[Rows], Result]) -> Result:
+    def read(self, work: Callable[[LedgerRows], Result]) -> Result:
         """Run `work` on a snapshot."""
         return self._submit(work, False)
 
-    def look(self, work: Callable[[Rows], Result], *, here: bool = False) -> Result:
+    def look(self, work: Callable[[LedgerRows], Result], *, here: bool = False) -> Result:
         """Run `work` on the end of the ledger that is known here, or on a snapshot.
 
         Where another process wrote since, the entries that it wrote are read first, once for all who look.
         """
         if not self._closed and self._process == os.getpid():
-            with contextlib.suppress(Unknown):
+            with contextlib.suppress(TransactionNeeded):
                 return self._end.look(self.read, work, here=here)
         return self.read(work)
 
-    def write(self, work: Callable[[Rows], Result], needs: Needs = NOTHING) -> Result:
+    def write(self, work: Callable[[LedgerRows], Result], needs: Needs = NOTHING) -> Result:
         """Run `work` as the only writer; on return its rows are on disk, and the second place names them."""
         return self._submit(work, True, needs)
 
@@ -151,7 +151,7 @@ class SqliteStore:
         if not self._lock.acquire(timeout=self._timeout):
             fail(requests, not_begun(self.where))
             return
-        step = Step()
+        step = CommitProgress()
         try:
             try:
                 self._transact(requests, step)
@@ -187,7 +187,7 @@ class SqliteStore:
                 self._head.unlock()
             self._lock.release()
 
-    def _transact(self, requests: list[QueuedWork], step: Step) -> None:
+    def _transact(self, requests: list[QueuedWork], step: CommitProgress) -> None:
         writes = any(request.writes for request in requests)
         connection = self._ready()
         assert self._seen is not None

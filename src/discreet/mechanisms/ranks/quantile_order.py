@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Step:
+class QuantileDraw:
     """The draw of one quantile.
 
     Attributes:
@@ -46,7 +46,7 @@ class Step:
 
 
 @lru_cache(maxsize=256)
-def steps(quantiles: tuple[Fraction, ...], apart: bool = False) -> tuple[Step, ...]:
+def steps(quantiles: tuple[Fraction, ...], apart: bool = False) -> tuple[QuantileDraw, ...]:
     """The draws of some quantiles, parts before those that they are split into.
 
     Args:
@@ -59,8 +59,8 @@ def steps(quantiles: tuple[Fraction, ...], apart: bool = False) -> tuple[Step, .
     """
     wanted = sorted(set(quantiles))
     if apart:
-        return tuple(Step(q, q.limit_denominator(FINEST), None, None, 0, False) for q in wanted)
-    out: list[Step] = []
+        return tuple(QuantileDraw(q, q.limit_denominator(FINEST), None, None, 0, False) for q in wanted)
+    out: list[QuantileDraw] = []
     parts: list[tuple[int, int, int]] = [(0, len(wanted), 0)]
     for first, last, level in parts:
         low = wanted[first - 1] if first else None
@@ -77,7 +77,7 @@ def steps(quantiles: tuple[Fraction, ...], apart: bool = False) -> tuple[Step, .
             side for side in ((first, middle, level + 1), (middle + 1, last, level + 1)) if side[0] < side[1]
         ]
         parts += sides
-        out.append(Step(wanted[middle], part, low, high, level, bool(sides)))
+        out.append(QuantileDraw(wanted[middle], part, low, high, level, bool(sides)))
     return tuple(out)
 
 

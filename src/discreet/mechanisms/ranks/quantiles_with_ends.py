@@ -32,7 +32,7 @@ from discreet.mechanisms.parameters import read_confidence, read_count
 from discreet.mechanisms.ranks.flipped_quantile import FEW, FlippedQuantile
 from discreet.mechanisms.ranks.leaf_measure import LeafMeasure
 from discreet.mechanisms.ranks.quantile import ExponentialQuantile, row_moves, share
-from discreet.mechanisms.ranks.quantile_order import Step, depth, deviations, steps
+from discreet.mechanisms.ranks.quantile_order import QuantileDraw, depth, deviations, steps
 from discreet.mechanisms.ranks.rank_candidates import Parts
 from discreet.mechanisms.ranks.sparse_counts import SparseCounts, read_counts
 from discreet.rational import Number, epsilon_of
@@ -156,12 +156,12 @@ class QuantilesWithEnds(PureLoss):
             (self.number(by).reach for by in (step.below, step.above) if by is not None), default=0
         )
 
-    def _step(self, q: Fraction) -> Step:
+    def _step(self, q: Fraction) -> QuantileDraw:
         return self._steps[q]
 
     # Each of many quantiles asks for these, and to look them up by all quantiles takes as long as there are some.
     @cached_property
-    def _steps(self) -> dict[Fraction, Step]:
+    def _steps(self) -> dict[Fraction, QuantileDraw]:
         return {step.whole: step for step in steps(self.quantiles, self.ends)}
 
     @cached_property

@@ -11,7 +11,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from discreet.noise import entropy
-from discreet.noise.entropy import Source, undivided
+from discreet.noise.entropy import RandomSource, undivided
 from discreet.rational import Number, exact, positive
 
 _WIDTH = 64
@@ -35,7 +35,7 @@ def rounded_cauchy(scale: Number) -> int:
     return draw(entropy.system(), positive(exact(scale, "scale"), "scale"))
 
 
-def draw(source: Source, scale: Fraction, width: int = _WIDTH) -> int:
+def draw(source: RandomSource, scale: Fraction, width: int = _WIDTH) -> int:
     """The same from a source of random words; tests choose narrow ones."""
     top, bottom = 2 * scale.numerator, 2 * scale.denominator
     while True:

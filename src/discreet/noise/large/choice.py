@@ -19,7 +19,7 @@ from typing import Final
 from discreet.errors import InvalidParameter
 from discreet.noise import entropy
 from discreet.noise.digits import enclose_exp
-from discreet.noise.entropy import Source, undivided
+from discreet.noise.entropy import RandomSource, undivided
 from discreet.rational import Number, exact, positive
 
 _PRECISION: Final = 128
@@ -65,7 +65,7 @@ def uniform_large(n: int) -> int:
     return below(entropy.system(), n)
 
 
-def choose(source: Source, weights: Sequence[int], scale: Fraction, precision: int = _PRECISION,
+def choose(source: RandomSource, weights: Sequence[int], scale: Fraction, precision: int = _PRECISION,
            width: int = _WORD) -> int:  # fmt: skip
     """The same from a source of random words; tests choose few bits."""
     first = next(index for index, weight in enumerate(weights) if weight)
@@ -86,7 +86,7 @@ def choose(source: Source, weights: Sequence[int], scale: Fraction, precision: i
             return first + low
 
 
-def is_below(source: Source, inside: int, weight: int, x: Fraction, precision: int, width: int) -> bool:
+def is_below(source: RandomSource, inside: int, weight: int, x: Fraction, precision: int, width: int) -> bool:
     """Whether `inside` and a uniform fraction of one, drawn here, are below weight e^-x 2^precision.
 
     With inside and precision 0 and weight 1 that is an exact Bernoulli variable of probability e^-x.
@@ -105,7 +105,7 @@ def is_below(source: Source, inside: int, weight: int, x: Fraction, precision: i
         precision += width
 
 
-def below(source: Source, n: int, width: int = _WORD) -> int:
+def below(source: RandomSource, n: int, width: int = _WORD) -> int:
     """A uniform integer below n from words of some bits."""
     bits = (n - 1).bit_length()
     count = -(-bits // width)

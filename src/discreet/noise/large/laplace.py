@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Final
 
 from discreet.noise import entropy
-from discreet.noise.entropy import Source, undivided
+from discreet.noise.entropy import RandomSource, undivided
 from discreet.noise.geometric import draw as draw_geometric
 from discreet.noise.geometric import plan
 from discreet.noise.large.choice import below, is_below
@@ -40,7 +40,7 @@ def large_laplace(scale: Number) -> int:
     return draw(entropy.system(), positive(exact(scale, "scale"), "scale"))
 
 
-def draw(source: Source, scale: Fraction, width: int = _WIDTH, bits: int | None = None) -> int:
+def draw(source: RandomSource, scale: Fraction, width: int = _WIDTH, bits: int | None = None) -> int:
     """The same from a source of random words; tests choose narrow ones, and few bits of V at once."""
     n, d = scale.numerator, scale.denominator
     chosen = plan(Fraction(1), False, width, width, bits)

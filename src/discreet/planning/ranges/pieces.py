@@ -95,12 +95,12 @@ def pieces(size: int, asked: Tables, alone: float = 1.0) -> Pieces:
         best = Pieces(size)
         if size == 1 or size > MOST_PIECES:
             return best
-        search = _Search(size, asked, alone)
+        search = _PieceSearch(size, asked, alone)
         found = min((search.from_start(start) for start in search.starts()), key=search.value)
         return found if search.value(found) + math.log(GAIN) * 2 < search.value(best) else best
 
 
-class _Search:
+class _PieceSearch:
     def __init__(self, size: int, asked: Tables, alone: float = 1.0) -> None:
         self.size = size
         self.tables = [of_table(size, sums) for sums in asked]

@@ -49,11 +49,11 @@ def factors(size: int, families: tuple[RangeFamily, ...]) -> Factors | None:
     if not families or not LEAST <= size <= MOST:
         return None
     with one_thread():
-        found = _Search(size, families).best()
+        found = _FactorSearch(size, families).best()
         return found if error(found, families) * GAIN < error(single(size), families) else None
 
 
-class _Search:
+class _FactorSearch:
     def __init__(self, size: int, families: tuple[RangeFamily, ...]) -> None:
         self.size, self.families = size, families
         self.every = max(1, size // SAMPLED)

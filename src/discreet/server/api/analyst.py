@@ -30,7 +30,7 @@ from discreet.server.records.asks import Began, budget_beside
 from discreet.server.records.sent import SentAnswer
 from discreet.server.service import Service, see_size, shown
 from discreet.session.analyst import AnalystSession
-from discreet.session.question import Question as SessionQuestion
+from discreet.session.question import SessionQuestion as SessionQuestion
 
 if TYPE_CHECKING:
     import numpy as np

@@ -24,7 +24,7 @@ MOST = 100
 
 
 @dataclass(frozen=True)
-class Column:
+class DraftColumn:
     """A column and the declaration that its name proposes.
 
     Attributes:
@@ -61,7 +61,7 @@ class PolicyDraft:
     place: Path
     url: str
     table: str
-    columns: tuple[Column, ...]
+    columns: tuple[DraftColumn, ...]
     units: tuple[str, ...] = ()
     max_rows: str = ""
     epsilon: str = ""
@@ -86,7 +86,7 @@ def policy_of(draft: PolicyDraft, fields: Mapping[str, str]) -> Policy:
         PolicyError: the policy does not hold together.
 
     Example:
-        >>> draft = PolicyDraft(Path("v.toml"), "csv:v.csv", "v", (Column("who", ""), Column("age", "")))
+        >>> draft = PolicyDraft(Path("v.toml"), "csv:v.csv", "v", (DraftColumn("who", ""), DraftColumn("age", "")))
         >>> fields = {"unit": "who", "max_rows": "2", "epsilon": "1", "rule1": "bounds", "values1": "0, 120"}
         >>> policy_of(draft, fields).tables["v"].columns["age"].words()
         '0 … 120'
@@ -109,7 +109,7 @@ def policy_of(draft: PolicyDraft, fields: Mapping[str, str]) -> Policy:
     )  # fmt: skip
 
 
-def _declared(column: Column, rule: str, text: str) -> Iterator[tuple[str, object]]:
+def _declared(column: DraftColumn, rule: str, text: str) -> Iterator[tuple[str, object]]:
     """The declarations of a column, each with the option of `Policy.for_table` that takes it."""
     given = [part.strip() for part in text.split(",") if part.strip()]
     if not rule:

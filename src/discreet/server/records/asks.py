@@ -17,7 +17,7 @@ from discreet.errors import LedgerError
 from discreet.server.desk import slot_of_answer
 from discreet.server.history import History
 from discreet.server.problems import not_there
-from discreet.server.records.state import Row, State
+from discreet.server.records.state import Row, ServiceState
 from discreet.session.analyst import AnalystBudget, AnalystSession, PlanSummary
 
 MOST = 10_000
@@ -91,7 +91,7 @@ class Asks:
 
     def __init__(
         self,
-        state: State,
+        state: ServiceState,
         histories: Mapping[str, History],
         at_work: Callable[[], Sequence[object]],
         slot: float,

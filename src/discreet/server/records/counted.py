@@ -10,7 +10,7 @@ CHARGED = ("/query", "/workload", "/integers", "/ask", "/questions", "/questions
 """The ends of addresses whose failures may depend on data, so that they count as served."""
 
 
-class Counted:
+class RequestCounts:
     """How many requests came to each address, and how many were refused."""
 
     def __init__(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from discreet.errors import LedgerError
-from discreet.ledger.postgres.address import Address
+from discreet.ledger.postgres.address import PostgresSchema
 from discreet.ledger.postgres.dialling import begin_reading, begin_writing, dial, hang_up, see_durable
 from discreet.ledger.postgres.migrations import migrate
 from discreet.server.records.audit import start
@@ -70,7 +70,7 @@ class PostgresTables:
         LedgerError: the server cannot be reached, or the tables are of a later version or cannot be made.
     """
 
-    def __init__(self, address: Address) -> None:
+    def __init__(self, address: PostgresSchema) -> None:
         self._address = address
         self._process = 0
         self._connection: psycopg.Connection[Any] | None = None

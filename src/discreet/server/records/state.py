@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from discreet.ledger import Head
-from discreet.ledger.group_commit import Group, QueuedWork
+from discreet.ledger.group_commit import CommitGroup, QueuedWork
 from discreet.ledger.postgres.address import is_address, read_address
 from discreet.server.records.audit import AuditEntry, broken, followed, next_line, start
 from discreet.server.records.changes import Changes
@@ -31,7 +31,7 @@ PATIENCE = 30.0
 """Seconds after which somebody who waits for others to write is told that the service is busy."""
 
 
-class Tables(Protocol):
+class StateTables(Protocol):
     """Tables in a database, for one thread at a time."""
 
     def transaction(self) -> contextlib.AbstractContextManager[None]:
@@ -53,7 +53,7 @@ class Tables(Protocol):
         """Let go of them."""
 
 
-class State:
+class ServiceState:
     """The state of a service, shared by threads and processes.
 
     Args:
@@ -68,7 +68,7 @@ class State:
         self._clock = clock
         self._lock, self._looking = threading.RLock(), threading.Lock()
         self._writer = 0  # the thread that writes
-        self._where, self._group = os.fspath(where), Group(self._together)
+        self._where, self._group = os.fspath(where), CommitGroup(self._together)
         # Who looks something up, as every request does, need not wait for the disk of somebody who writes.
         self._tables, self._looks = _open(os.fspath(where)), _open(os.fspath(where))
         # By the real name of the file: who opens it through a link must hear of the changes of the others.
@@ -243,7 +243,7 @@ class State:
                 self._changes.close()
 
 
-def _open(where: str) -> Tables:
+def _open(where: str) -> StateTables:
     if is_address(where):
         from discreet.server.records.postgres import PostgresTables
 

@@ -24,7 +24,7 @@ from discreet.engines.isolated.workers import isolated
 from discreet.errors import InvalidParameter, ServerError
 from discreet.records import dataclass
 from discreet.server.oidc.settings import Oidc
-from discreet.server.service import Settings
+from discreet.server.service import ServiceSettings
 from discreet.server.start import Listening, address, bound, open_service, process, run, taken
 
 EARLY, TRIES = 10.0, 5
@@ -34,7 +34,7 @@ LONGEST_START = 120.0
 
 
 @dataclass(frozen=True)
-class Opened:
+class ProcessResources:
     """The things that each process opens.
 
     Attributes:
@@ -46,13 +46,15 @@ class Opened:
     """
 
     policies: list[Path]
-    settings: Settings
+    settings: ServiceSettings
     ledger: str
     oidc: Oidc | None
     memory: int
 
 
-def listen_together(opened: Opened, listening: Listening, count: int, ready: Callable[[str], None]) -> None:
+def listen_together(
+    opened: ProcessResources, listening: Listening, count: int, ready: Callable[[str], None]
+) -> None:
     """Serve with several processes until this one is told to stop.
 
     Args:
@@ -117,7 +119,7 @@ class _Begun:
     failures: int = 0
 
 
-def _begun(opened: Opened, listening: Listening, failures: int = 0) -> _Begun:
+def _begun(opened: ProcessResources, listening: Listening, failures: int = 0) -> _Begun:
     context = get_context("spawn")  # threads and engines survive no fork
     said, says = context.Pipe(duplex=False)
     made = context.Process(target=_serve, args=(opened, listening, says), name="discreet-serve")
@@ -135,7 +137,7 @@ def _see_ready(child: _Begun) -> None:
         raise ServerError("A process of the service did not begin.", "Its error stands above.")
 
 
-def _keep(processes: list[_Begun], opened: Opened, listening: Listening, stop: Connection) -> None:
+def _keep(processes: list[_Begun], opened: ProcessResources, listening: Listening, stop: Connection) -> None:
     """Begin each process anew that ends by itself, until told to stop."""
     while stop not in wait([stop, *(child.process.sentinel for child in processes)]):
         for place, child in enumerate(processes):
@@ -163,7 +165,7 @@ def _told_to_stop() -> Iterator[Connection]:
         end.close()
 
 
-def _serve(opened: Opened, listening: Listening, says: Connection) -> None:
+def _serve(opened: ProcessResources, listening: Listening, says: Connection) -> None:
     """One of the processes."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     with isolated(opened.memory), bound(listening, shared=True) as listener:

@@ -25,8 +25,8 @@ from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import CHOSEN
 from discreet.session.parameters import GROUP_ROWS
 from discreet.session.queries import Queries
-from discreet.session.question import ONE, Question
-from discreet.sql.finish.estimates import Estimate, Source
+from discreet.session.question import ONE, SessionQuestion
+from discreet.sql.finish.estimates import EarlierRelease, Estimate
 from discreet.sql.finish.recall import Recall, mixes, recallable, recalled, sources_of
 from discreet.sql.inspect.preview import expected_errors, least_epsilon, round_up, targets_of
 from discreet.sql.lower.run import NoisyIntegers
@@ -63,7 +63,7 @@ def recall(queries: Queries, remembered: Remembered) -> Recall:
         return Recall([source for own in remembered.sources.values() for source in own], remembered.between)
 
 
-def _read(queries: Queries, identity: str, number: int) -> list[Source]:
+def _read(queries: Queries, identity: str, number: int) -> list[EarlierRelease]:
     """The releases of an answer; none where it is of another producer, of other data or too large."""
     from discreet.sql.finish.serialisation import question_of, unpack
 
@@ -74,7 +74,7 @@ def _read(queries: Queries, identity: str, number: int) -> list[Source]:
     if not asked:
         return []
     try:
-        plan = queries.planned(Question.of_json(asked))
+        plan = queries.planned(SessionQuestion.of_json(asked))
     except DiscreetError:
         return []  # under another policy
     if queries.identity(plan) != identity:
@@ -93,7 +93,7 @@ class RecalledQuestion:
         ways: by measure of that plan, the independent ways in which it follows from released integers.
     """
 
-    question: Question
+    question: SessionQuestion
     plan: QueryPlan
     recall: Recall
     ways: tuple[tuple[Estimate, ...], ...]
@@ -140,7 +140,9 @@ def _of(found: object) -> NoisyIntegers:
     return found
 
 
-def known_of(queries: Queries, question: Question, earlier: Recall | None = None) -> RecalledQuestion | None:
+def known_of(
+    queries: Queries, question: SessionQuestion, earlier: Recall | None = None
+) -> RecalledQuestion | None:
     """The earlier answers that a question may be made of; None where there are none, or it is not of that kind."""
     plan = queries.planned(question)
     if queries.remembered is None or not recallable(plan):
@@ -151,14 +153,16 @@ def known_of(queries: Queries, question: Question, earlier: Recall | None = None
     return RecalledQuestion(question, plan, found, ways) if any(ways) else None
 
 
-def errors_of(queries: Queries, plan: QueryPlan, question: Question, group_rows: int) -> dict[str, float]:
+def errors_of(
+    queries: Queries, plan: QueryPlan, question: SessionQuestion, group_rows: int
+) -> dict[str, float]:
     """The half-widths that the intervals of an answer are expected to have."""
     return expected_errors(plan, queries.catalog.public, question.level, group_rows)[0]
 
 
 def least(
     queries: Queries,
-    question: Question,
+    question: SessionQuestion,
     within: Mapping[str, Number],
     group_rows: int,
     reuse: bool = True,
@@ -189,14 +193,14 @@ def least(
     return asked.epsilon, known_of(queries, asked, known.recall)
 
 
-def _unasked(queries: Queries, question: Question) -> Question:
+def _unasked(queries: Queries, question: SessionQuestion) -> SessionQuestion:
     """The question for the next larger epsilon that it was not asked for: a replay would be no measurement more."""
     while queries.ledger.has_settled(queries.identity(queries.planned(question))):
         question = question.with_epsilon(round_up(question.epsilon * STEP))
     return question
 
 
-def as_exact(queries: Queries, question: Question) -> tuple[Fraction, RecalledQuestion | None]:
+def as_exact(queries: Queries, question: SessionQuestion) -> tuple[Fraction, RecalledQuestion | None]:
     """The epsilon for an answer as exact as that of the question makes it by itself; 0 where earlier ones are that."""
     known = known_of(queries, question)
     if known is None or not (missing := known.missing()):
@@ -210,7 +214,7 @@ def as_exact(queries: Queries, question: Question) -> tuple[Fraction, RecalledQu
 
 def within_error(
     queries: Queries,
-    question: Question,
+    question: SessionQuestion,
     plan: QueryPlan,
     within: Mapping[str, Number],
     used: bool,
@@ -224,7 +228,7 @@ def within_error(
     return replace(found, warnings=(*found.warnings, *warned))
 
 
-def exactly_as(queries: Queries, question: Question, say: Callable[[str], None]) -> Release:
+def exactly_as(queries: Queries, question: SessionQuestion, say: Callable[[str], None]) -> Release:
     """Answer a question as exactly as its epsilon alone would, for less where earlier answers tell of it."""
     cost, known = as_exact(queries, question)
     warned = _lacking(queries, question, known)
@@ -233,14 +237,14 @@ def exactly_as(queries: Queries, question: Question, say: Callable[[str], None])
 
 
 def _lacking(
-    queries: Queries, question: Question, known: RecalledQuestion | None, used: bool = True
+    queries: Queries, question: SessionQuestion, known: RecalledQuestion | None, used: bool = True
 ) -> list[str]:
     """The warning that an earlier answer would have made a question that is asked anew."""
     said = asked_anew(queries, question) if used and known is None else ""
     return [said] if said else []
 
 
-def asked_anew(queries: Queries, question: Question) -> str:
+def asked_anew(queries: Queries, question: SessionQuestion) -> str:
     """Which earlier answer would make a question, had its groups not lacked rows; "" where there is none."""
     plan = queries.planned(question)
     if queries.remembered is None or not recallable(plan):
@@ -250,7 +254,7 @@ def asked_anew(queries: Queries, question: Question) -> str:
     return lacking(plan, recall(queries, queries.remembered))
 
 
-def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]) -> list[str]:
+def _foreseen(queries: Queries, question: SessionQuestion, within: Mapping[str, Number]) -> list[str]:
     """The warning that an error was foreseen for groups of a certain size; it depends on the question alone."""
     plan = queries.planned(question.with_epsilon(ONE))
     small, large = (errors_of(queries, plan, question, GROUP_ROWS * times) for times in (1, 16))
@@ -259,7 +263,11 @@ def _foreseen(queries: Queries, question: Question, within: Mapping[str, Number]
 
 
 def not_reached(
-    queries: Queries, question: Question, shown: QueryPlan, within: Mapping[str, Number], group_rows: int
+    queries: Queries,
+    question: SessionQuestion,
+    shown: QueryPlan,
+    within: Mapping[str, Number],
+    group_rows: int,
 ) -> list[str]:
     """The warning, before the charge, by how much an error is missed in groups that are smaller than was assumed.
 
@@ -289,7 +297,7 @@ def not_reached(
 
 def _answer(
     queries: Queries,
-    question: Question,
+    question: SessionQuestion,
     cost: Fraction,
     known: RecalledQuestion | None,
     say: Callable[[str], None],

@@ -9,7 +9,7 @@ from discreet.errors import InvalidParameter
 from discreet.rational import Number
 from discreet.session.parameters import see_cost
 from discreet.session.queries import Queries
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 
 if TYPE_CHECKING:
     from discreet.release.answer import Release
@@ -26,7 +26,7 @@ def reused(reuse: bool | None, within: object) -> bool:
 
 def answered(
     queries: Queries,
-    question: Question,
+    question: SessionQuestion,
     epsilon: Number | None,
     within: Mapping[str, Number] | None,
     reuse: bool | None,

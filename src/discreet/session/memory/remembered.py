@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from discreet.records import dataclass, field
 
 if TYPE_CHECKING:
-    from discreet.sql.finish.estimates import Source, Sums
+    from discreet.sql.finish.estimates import EarlierRelease, Sums
 
 
 @dataclass(eq=False)
@@ -26,8 +26,8 @@ class Remembered:
     lock: threading.Lock = field(default_factory=threading.Lock)
     seen: int = 0
     data: tuple[str, ...] = ()
-    sources: dict[str, list[Source]] = field(default_factory=dict)
-    between: dict[tuple[Source, int, Source], Sums | None] = field(default_factory=dict)
+    sources: dict[str, list[EarlierRelease]] = field(default_factory=dict)
+    between: dict[tuple[EarlierRelease, int, EarlierRelease], Sums | None] = field(default_factory=dict)
 
     def of_data(self, data: tuple[str, ...]) -> None:
         """Forget the releases of other versions of the data."""

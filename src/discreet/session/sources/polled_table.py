@@ -29,7 +29,7 @@ from discreet.sql.expressions.dialect import SATURATE, Dialect, divided, quote, 
 from discreet.sql.expressions.expression import Expression, Literal, spell
 from discreet.sql.functions.apply import must
 from discreet.sql.lower.owners import unit_item
-from discreet.sql.measures.measure import Grid, Measure, scaled_sql
+from discreet.sql.measures.measure import Moments, ValueGrid, scaled_sql
 from discreet.streams.periods import EVERY, NO_TIME
 
 if TYPE_CHECKING:
@@ -188,8 +188,8 @@ class _Writer:
         """A value in steps of its grid, clamped; NULL for none."""
         measure = self.spec.measures[index]
         column = self._column(measure.column, (Type.INTEGER, Type.FLOAT), "a number")
-        grid = Grid(float(measure.lo), float(measure.hi), measure.grid, measure.most)
-        steps = scaled_sql(Measure(-1, column.read, grid, False), self.dialect)
+        grid = ValueGrid(float(measure.lo), float(measure.hi), measure.grid, measure.most)
+        steps = scaled_sql(Moments(-1, column.read, grid, False), self.dialect)
         return f"CAST({steps} AS BIGINT)"
 
     def _unit(self) -> str:

@@ -31,14 +31,21 @@ from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.lower.group_numbers import words
 from discreet.sql.lower.run import counted_cells
 from discreet.sql.plan.plan import QueryPlan
-from discreet.synthetic.adaptive import MOST_CELLS, Found, measure, most_draws, see_possible, workload_of
+from discreet.synthetic.adaptive import (
+    MOST_CELLS,
+    ReleasedMarginals,
+    measure,
+    most_draws,
+    see_possible,
+    workload_of,
+)
 from discreet.synthetic.axes import table_of
 from discreet.synthetic.counts import Counts
 from discreet.synthetic.drawing import sample_rows
 from discreet.synthetic.errors import MarginalError, errors_of
-from discreet.synthetic.fitting import Fitting, Measured, total_of
+from discreet.synthetic.fitting import Fitting, NoisyMarginal, total_of
 from discreet.synthetic.foretold import SynthesisPreview, marginals_of
-from discreet.synthetic.report import Report
+from discreet.synthetic.report import SyntheticReport
 from discreet.synthetic.table import SyntheticTable
 
 if TYPE_CHECKING:
@@ -47,7 +54,7 @@ if TYPE_CHECKING:
     from discreet.sql.algebra.catalog import PrivateTable
     from discreet.sql.plan.plan import PlannedRelease
     from discreet.synthetic.adaptive import MarginalWorkload
-    from discreet.synthetic.inference import Model
+    from discreet.synthetic.inference import MarginalModel
 
 SLACK: Final = 1 << 18
 USE: Final = "rounds"
@@ -160,7 +167,9 @@ class Synthesis:
     def _use(self, mechanism: AdaptiveRounds) -> Use:
         return Use(mechanism, "add_remove" if self.columns[0].alone.unit_factor == 1 else "replace_one", 1)
 
-    def plan(self, question: Any, say: Callable[[str], None]) -> ReleasePlan[Found, SyntheticTable]:
+    def plan(
+        self, question: Any, say: Callable[[str], None]
+    ) -> ReleasePlan[ReleasedMarginals, SyntheticTable]:
         """The plan that the gate releases.
 
         Args:
@@ -175,17 +184,17 @@ class Synthesis:
         asked = replace(joint, shares=(loss.epsilon,))
         whole = QueryPlan(self._words(loss), "", (asked,), None)  # type: ignore[arg-type]
 
-        def compute(draw: Draw) -> Found:
+        def compute(draw: Draw) -> ReleasedMarginals:
             say("reading the data")
             salt = queries.ledger.salt(DATA_SET)
             cells, rows = interruptibly(queries.engine, lambda: counted_cells(joint, queries.engine, salt))
             runs = [[len(joint.keys[index].values) for (index,) in run] for run in words(joint.keys)]
             counts = Counts(cells, rows, runs)
             say("choosing marginals")
-            found: Found = draw(USE, lambda rounds: measure(rounds, mechanism, counts, workload))
+            found: ReleasedMarginals = draw(USE, lambda rounds: measure(rounds, mechanism, counts, workload))
             return found
 
-        def answer(found: Found) -> tuple[SyntheticTable, bytes]:
+        def answer(found: ReleasedMarginals) -> tuple[SyntheticTable, bytes]:
             say("drawing rows")
             model = self._fitted(found.measured)
             kept = _Kept.of(found, model, workload, mechanism.concentrated)
@@ -227,10 +236,10 @@ class Synthesis:
         said = json.dumps(["synthesize", counted, noise, axes, weights])
         return hashlib.sha256(said.encode()).hexdigest()
 
-    def _fitted(self, measured: Sequence[Measured]) -> Model:
+    def _fitted(self, measured: Sequence[NoisyMarginal]) -> MarginalModel:
         return Fitting(self.sizes).fit(measured)
 
-    def _table(self, kept: _Kept, model: Model, loss: Loss) -> SyntheticTable:
+    def _table(self, kept: _Kept, model: MarginalModel, loss: Loss) -> SyntheticTable:
         """The table of released numbers; the same ones give the same rows."""
         random = np.random.default_rng(kept.seed)
         total = total_of(kept.measured)
@@ -239,7 +248,7 @@ class Synthesis:
         values = table_of(axes, sample_rows(model, count, random), random)
         price = f"epsilon {show(loss.epsilon)}" + (f", delta {show(loss.delta)}" if loss.delta else "")
         made = f"Of the table {one_line(self.table.name)}, for {price}."
-        report = Report(tuple(axis.name for axis in axes), kept.errors, total, made)
+        report = SyntheticReport(tuple(axis.name for axis in axes), kept.errors, total, made)
         return SyntheticTable(values, self.table.name, loss.epsilon, loss.delta, dict(self.left_out), report)
 
 
@@ -247,12 +256,14 @@ class Synthesis:
 class _Kept:
     """The released numbers of a synthetic table, as the ledger keeps them."""
 
-    measured: tuple[Measured, ...]
+    measured: tuple[NoisyMarginal, ...]
     errors: tuple[MarginalError, ...]
     seed: int
 
     @classmethod
-    def of(cls, found: Found, model: Model, workload: MarginalWorkload, concentrated: bool) -> _Kept:
+    def of(
+        cls, found: ReleasedMarginals, model: MarginalModel, workload: MarginalWorkload, concentrated: bool
+    ) -> _Kept:
         errors = tuple(errors_of(found, model, workload, concentrated))
         return cls(found.measured, errors, secrets.randbits(64))
 
@@ -277,7 +288,9 @@ class _Kept:
         measured, offset = [], 0
         for columns, deviation, shape in head["measured"]:
             size = math.prod(shape)
-            measured.append(Measured(tuple(columns), flat[offset : offset + size].reshape(shape), deviation))
+            measured.append(
+                NoisyMarginal(tuple(columns), flat[offset : offset + size].reshape(shape), deviation)
+            )
             offset += size
         errors = tuple(MarginalError(tuple(columns), own, most) for columns, own, most in head["errors"])
         return cls(tuple(measured), errors, head["seed"])

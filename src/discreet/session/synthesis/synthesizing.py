@@ -13,7 +13,7 @@ from discreet.rational import Number
 from discreet.release import gate
 from discreet.session.asking import asked
 from discreet.session.parameters import whole
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.session.waiting.progress_line import shown_progress
 from discreet.session.workloads import WorkloadSession
 
@@ -86,7 +86,7 @@ class SyntheticSession(WorkloadSession):
             (['age', 'smokes'], 1000, epsilon 2 left of 3 (1 spent))
         """
         synthesis = self._synthesis(like, epsilon, columns, rows, degree, workload, bins, max_rows)
-        question = Question.read("", epsilon, delta=delta, max_rows=max_rows)
+        question = SessionQuestion.read("", epsilon, delta=delta, max_rows=max_rows)
         with shown_progress(progress) as say:
             plan = synthesis.plan(question, say)
             return gate.release(plan, self._queries.ledger, self._queries.account)
@@ -126,7 +126,7 @@ class SyntheticSession(WorkloadSession):
         """
         whole(table_rows, "table_rows")
         synthesis = self._synthesis(like, epsilon, columns, None, degree, workload, bins, max_rows)
-        question = Question.read("", epsilon, delta=delta, max_rows=max_rows)
+        question = SessionQuestion.read("", epsilon, delta=delta, max_rows=max_rows)
         return synthesis.preview(question, table_rows, self.budget.left)
 
     def _synthesis(
@@ -152,7 +152,7 @@ class SyntheticSession(WorkloadSession):
             raise InvalidParameter(f"rows is above {MOST_ROWS:,}.", "Draw fewer rows.")
 
         def planned(text: str) -> PlannedRelease:
-            question = Question.read(text, epsilon, max_rows=max_rows)
+            question = SessionQuestion.read(text, epsilon, max_rows=max_rows)
             return self._queries.planned(question).releases[0]
 
         found, left_out = planned_columns(table, columns, _mapping(bins), planned)

@@ -26,7 +26,7 @@ from discreet.rational import Number, show
 from discreet.records import dataclass
 from discreet.session.asking import asked
 from discreet.session.parameters import GROUP_ROWS
-from discreet.session.question import Question
+from discreet.session.question import SessionQuestion
 from discreet.session.synthesis.synthesizing import SyntheticSession
 from discreet.session.workloads import Answers
 
@@ -209,7 +209,7 @@ class SuggestingSession(SyntheticSession):
 
     def _errors(self, sql: str, epsilon: Number, max_rows: int) -> Mapping[str, float]:
         """The errors of the noise of a question for a cap."""
-        question = Question.read(sql, epsilon, max_rows=max_rows)
+        question = SessionQuestion.read(sql, epsilon, max_rows=max_rows)
         from discreet.session.previewing import preview
 
         return preview(self._queries, question, None, GROUP_ROWS, self.budget).errors

@@ -29,7 +29,7 @@ PATIENCE = 10.0
 """Seconds that an engine is waited for which does not stop. Then it is left alone, and its thread ends with it."""
 
 
-class _Work(Generic[R]):
+class _ThreadWork(Generic[R]):
     """Work in a thread of its own, with its result or its error."""
 
     def __init__(self, work: Callable[[], R]) -> None:
@@ -53,14 +53,14 @@ class _Work(Generic[R]):
         return self._result.pop()
 
 
-class _Worker:
+class _WorkerThread:
     """A thread that does the work of the main thread, one piece after the other, until it is let go."""
 
     def __init__(self) -> None:
-        self._works: queue.SimpleQueue[_Work[Any] | None] = queue.SimpleQueue()
+        self._works: queue.SimpleQueue[_ThreadWork[Any] | None] = queue.SimpleQueue()
         threading.Thread(target=self._run, name="discreet-question", daemon=True).start()
 
-    def do(self, work: _Work[Any]) -> None:
+    def do(self, work: _ThreadWork[Any]) -> None:
         self._works.put(work)
 
     def let_go(self) -> None:
@@ -73,7 +73,7 @@ class _Worker:
             del work  # else its plan and its session would stay in memory until the next question
 
 
-_idle: list[_Worker] = []
+_idle: list[_WorkerThread] = []
 """The thread that waits for work of the main thread, if there is one; taken out while it works."""
 
 
@@ -89,8 +89,8 @@ def interruptibly(engine: Engine, work: Callable[[], R]) -> R:
     """
     if threading.current_thread() is not threading.main_thread():
         return work()
-    own = _Work(work)
-    worker = _idle.pop() if _idle else _Worker()
+    own = _ThreadWork(work)
+    worker = _idle.pop() if _idle else _WorkerThread()
     try:
         worker.do(own)
         while not own.done.wait(LOOK):

@@ -84,7 +84,7 @@ class Link:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class UnitStep:
     """The step from a table to the one that has its unit, or leads on to it.
 
     Attributes:
@@ -118,7 +118,7 @@ class PrivateTable:
     unit: PrivateColumn | None
     max_rows: int
     source: str = ""
-    step: Step | None = None
+    step: UnitStep | None = None
     links: tuple[Link, ...] = ()
     per_group: int | None = None
 
@@ -253,7 +253,7 @@ def _stepped(name: str, private: dict[str, PrivateTable], policy: Policy) -> Pri
     pairs = [(table.columns[own.lower()], parent.columns[key.column.lower()]) for own, key in through.items()]
     columns = tuple((own.name, other.name) for own, other in pairs)
     told = tuple((_told(own), _told(other)) for own, other in pairs)
-    return replace(table, unit=parent.unit, step=Step(parent, columns, told))
+    return replace(table, unit=parent.unit, step=UnitStep(parent, columns, told))
 
 
 def _told(column: PrivateColumn) -> str:
@@ -369,7 +369,7 @@ def _keys(
         hint = f"Did you mean {keys.table}.{near[0]}?" if near else f"It has {', '.join(table.column_names)}."
         raise PolicyError(f"The public table {keys.table} has no column {keys.column}.", hint, key=where)
     values = far.values(table.column(column).unique().drop_null())
-    if any(isinstance(value, far.Far) for value in values):
+    if any(isinstance(value, far.FarDate) for value in values):
         raise PolicyError(f"{keys.table}.{keys.column} holds a date outside the years 1 to 9999.",
                           "Remove it from the public table.", key=where)  # fmt: skip
     if not values:

@@ -55,7 +55,7 @@ KEEPS_ZERO = frozenset({Type.INTEGER, Type.FLOAT, Type.BOOLEAN})
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class KnownTruth:
     """The truth of an expression, where it is known.
 
     Attributes:
@@ -67,7 +67,7 @@ class Fact:
     values: tuple[Any, ...] = ()
 
 
-Alternative: TypeAlias = tuple[tuple[Expression, Fact], ...]
+Alternative: TypeAlias = tuple[tuple[Expression, KnownTruth], ...]
 """Facts that hold together, each of an expression."""
 Alternatives: TypeAlias = tuple[Alternative, ...]
 """One of them holds at least; none: never; an empty one: nothing is known."""
@@ -98,7 +98,7 @@ def present(expression: Expression, nonzero: bool = False) -> Alternatives:
             return _all(present(expression.args[0], nonzero), present(expression.args[1], nonzero))
     if nonzero and expression.type is Type.BOOLEAN:
         return holds(expression)
-    return (((expression, Fact("some")),),)
+    return (((expression, KnownTruth("some")),),)
 
 
 def holds(condition: Expression, wanted: bool = True) -> Alternatives:
@@ -120,11 +120,11 @@ def holds(condition: Expression, wanted: bool = True) -> Alternatives:
         ):
             return holds(args[0], wanted)  # IS TRUE and IS FALSE
         if name == "is_null":
-            return (((args[0], Fact("null" if wanted else "some")),),)
+            return (((args[0], KnownTruth("null" if wanted else "some")),),)
         read = _compared(condition, wanted)
         if read is not None:
             return read
-    return (((condition, Fact("in", (wanted,))),),)
+    return (((condition, KnownTruth("in", (wanted,))),),)
 
 
 def _compared(condition: Call, wanted: bool) -> Alternatives | None:
@@ -136,8 +136,11 @@ def _compared(condition: Call, wanted: bool) -> Alternatives | None:
         if any(value is None for value in listed):
             return None
         if wanted:
-            return (((operand, Fact("in", tuple(listed))),),)
-        return (tuple((operand, Fact("ne", (value,))) for value in listed) or ((operand, Fact("some")),),)
+            return (((operand, KnownTruth("in", tuple(listed))),),)
+        return (
+            tuple((operand, KnownTruth("ne", (value,))) for value in listed)
+            or ((operand, KnownTruth("some")),),
+        )
     if name not in OPPOSITE:
         return None
     left, right = args
@@ -156,7 +159,7 @@ def _compared(condition: Call, wanted: bool) -> Alternatives | None:
         if left.type is Type.FLOAT and name not in ("eq", "ne"):
             return None
         name = OPPOSITE[name]
-    return (((left, Fact("in" if name == "eq" else name, (value,))),),)
+    return (((left, KnownTruth("in" if name == "eq" else name, (value,))),),)
 
 
 def _constant(literal: Expression, kind: Type) -> Any:
@@ -202,7 +205,7 @@ def _contradict(facts: Alternative, other: Alternative) -> bool:
     return any(_opposed(f, g) for e, f in facts for d, g in other if f is not g and e == d)
 
 
-def _opposed(first: Fact, other: Fact) -> bool:
+def _opposed(first: KnownTruth, other: KnownTruth) -> bool:
     """Whether no value meets both facts."""
     if "null" in (first.kind, other.kind):
         return first.kind != other.kind
@@ -216,7 +219,7 @@ def _opposed(first: Fact, other: Fact) -> bool:
     return False
 
 
-def _meets(value: Any, fact: Fact) -> bool:
+def _meets(value: Any, fact: KnownTruth) -> bool:
     if fact.kind == "in":
         return value in fact.values
     return fact.kind == "some" or TESTS[fact.kind](value, fact.values[0])
@@ -227,4 +230,4 @@ def argument_present(arguments: Sequence[Expression]) -> Alternatives:
     return _all(*(present(argument) for argument in arguments))
 
 
-__all__ = ["ALWAYS", "NEVER", "Alternatives", "Fact", "argument_present", "exclude", "holds", "present"]
+__all__ = ["ALWAYS", "NEVER", "Alternatives", "KnownTruth", "argument_present", "exclude", "holds", "present"]

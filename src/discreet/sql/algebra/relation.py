@@ -225,7 +225,7 @@ Relation: TypeAlias = Scan | Select | Join | PublicJoin | Matching | Union | Per
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class PrivateRows:
     """A relation of private rows as a query sees it.
 
     Attributes:
@@ -247,17 +247,19 @@ class Rows:
     fixed: bool = False
 
 
-def scan(table: PrivateTable) -> Rows:
+def scan(table: PrivateTable) -> PrivateRows:
     """The rows of a private table."""
     columns = {key: Column(key, c.type, c.scan.span) for key, c in table.columns.items()}
     names = tuple(c.name for c in table.columns.values())
     units = frozenset({table.own_unit} - {""})
-    return Rows(
+    return PrivateRows(
         Scan(table), columns, names, table.unit is not None, table.max_rows, units, table.unit is None
     )
 
 
-def select(rows: Rows, items: list[tuple[str, Expression]] | None, where: Expression | None) -> Rows:
+def select(
+    rows: PrivateRows, items: list[tuple[str, Expression]] | None, where: Expression | None
+) -> PrivateRows:
     """Project and filter.
 
     Args:
@@ -278,7 +280,7 @@ def select(rows: Rows, items: list[tuple[str, Expression]] | None, where: Expres
     )
 
 
-def replaced(rows: Rows, relation: Relation, max_rows: int | None = None) -> Rows:
+def replaced(rows: PrivateRows, relation: Relation, max_rows: int | None = None) -> PrivateRows:
     """The same columns over another relation, with another number of rows of a unit when it is known to be fixed."""
     if max_rows is None:
         return dataclasses.replace(rows, relation=relation)

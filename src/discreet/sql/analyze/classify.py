@@ -19,7 +19,7 @@ from discreet.errors import QueryRefused
 from discreet.policy.naming import twins
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.joins import laterals
 from discreet.sql.analyze.joins.sources import Sources
 from discreet.sql.analyze.joins.unnest import as_unnest, in_from
@@ -29,10 +29,10 @@ from discreet.sql.analyze.scope_tree import (
     WHOLE,
     Env,
     Given,
-    Kind,
     PrivateScope,
     PublicScope,
     Scope,
+    ScopeKind,
     left_in_place,
 )
 from discreet.sql.analyze.set_operations import united
@@ -64,7 +64,7 @@ def unknown_table(text: str, catalog: Catalog, node: exp.Table, env: Iterable[st
     return refuse(node, text, f"There is no table {node.name}.", hint)
 
 
-class Releases(Protocol):
+class CutReleases(Protocol):
     """The releases that were cut out of a statement.
 
     A number that private rows are compared with has to be cut out before these rows can be read: its column is one of
@@ -87,7 +87,7 @@ class Classifier:
         releases: those that were cut out of it.
     """
 
-    def __init__(self, text: str, catalog: Catalog, releases: Releases) -> None:
+    def __init__(self, text: str, catalog: Catalog, releases: CutReleases) -> None:
         self.text = text
         self.catalog = catalog
         self.releases = releases
@@ -136,8 +136,8 @@ class Classifier:
                               "that it is read.", "Unite or join fewer tables.")  # fmt: skip
         if not tables or isinstance(scope, PrivateScope):
             return scope
-        waits = scope.kind is Kind.PUBLIC and any(table.released for table in tables.values())
-        return replace(scope, tables=tuple(tables.values()), kind=Kind.ABOVE if waits else scope.kind)
+        waits = scope.kind is ScopeKind.PUBLIC and any(table.released for table in tables.values())
+        return replace(scope, tables=tuple(tables.values()), kind=ScopeKind.ABOVE if waits else scope.kind)
 
     def once(self, query: exp.Expr, env: Env) -> Scope:
         """The scope of a copy of a query; the same one twice, such as in each of several groupings, is one."""
@@ -174,7 +174,7 @@ class Classifier:
         if isinstance(left, PrivateScope) and isinstance(right, PrivateScope):
             rows = united(node, self.text, left.rows, right.rows, self.refuse)
             sources = {"left": left, "right": right}
-            return PrivateScope(kind=Kind.ROWS, node=node, rows=rows, sources=sources)
+            return PrivateScope(kind=ScopeKind.ROWS, node=node, rows=rows, sources=sources)
         if isinstance(left, PrivateScope) or isinstance(right, PrivateScope):
             raise self.refuse(node.expression, "Private rows cannot be united with public ones: those belong to no "
                               "unit.", "Aggregate the private rows first.")  # fmt: skip
@@ -194,7 +194,7 @@ class Classifier:
         for cte in clause.expressions:
             if clause.recursive:
                 # Inside itself a recursive table stands for its rows so far, which must be public.
-                env[cte.alias.lower()] = PublicScope(kind=Kind.PUBLIC, node=exp.to_table(cte.alias))
+                env[cte.alias.lower()] = PublicScope(kind=ScopeKind.PUBLIC, node=exp.to_table(cte.alias))
             scope = self.query(cte.this, env)
             if isinstance(scope, PrivateScope):
                 scope = replace(scope, rows=self._renamed(scope.rows, cte.args.get("alias"), cte))
@@ -257,7 +257,7 @@ class Classifier:
             return left_in_place(node, [], {name: scope})
         if name in self.catalog.private:
             rows = rel.scan(self.catalog.private[name])
-            return self._aliased(PrivateScope(kind=Kind.ROWS, node=node, rows=rows), node)
+            return self._aliased(PrivateScope(kind=ScopeKind.ROWS, node=node, rows=rows), node)
         if name in self.catalog.public:
             return left_in_place(node, [])
         raise unknown_table(self.text, self.catalog, node, env)
@@ -267,7 +267,7 @@ class Classifier:
             return scope
         return replace(scope, rows=self._renamed(scope.rows, node.args.get("alias"), node))
 
-    def _renamed(self, rows: Rows, alias: exp.Expr | None, node: exp.Expr) -> Rows:
+    def _renamed(self, rows: PrivateRows, alias: exp.Expr | None, node: exp.Expr) -> PrivateRows:
         """Apply the column list of an alias, as in `t(a, b)`."""
         listed = [] if not isinstance(alias, exp.TableAlias) else alias.columns
         if not listed:
@@ -378,7 +378,7 @@ class Classifier:
 
 def _defined(scope: Scope, definition: exp.Expr | None) -> PublicScope:
     """A table of WITH that stays in the statement, as those that name it see it."""
-    kind = Kind.ABOVE if scope.released else Kind.PUBLIC
+    kind = ScopeKind.ABOVE if scope.released else ScopeKind.PUBLIC
     return PublicScope(kind=kind, node=scope.node, inside=(scope,), definition=definition)
 
 

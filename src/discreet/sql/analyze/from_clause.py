@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.binding.special_forms import expression_binder
@@ -33,7 +33,7 @@ class FromClause:
     """
 
     text: str
-    rows: Rows
+    rows: PrivateRows
     tables: Mapping[str, Mapping[str, Column]]
     ambiguous: frozenset[str]
     held: frozenset[str]
@@ -117,15 +117,15 @@ class FromClause:
         """The rows that satisfy a condition."""
         return self.over(rel.select(self.rows, None, where))
 
-    def over(self, rows: Rows) -> FromClause:
+    def over(self, rows: PrivateRows) -> FromClause:
         """Another relation with the same columns."""
         return FromClause(self.text, rows, self.tables, self.ambiguous, self.held)
 
-    def beside(self, rows: Rows, name: str, columns: Mapping[str, Column]) -> FromClause:
+    def beside(self, rows: PrivateRows, name: str, columns: Mapping[str, Column]) -> FromClause:
         """More columns beside the ones there are, to be named as those of a table."""
         return FromClause(self.text, rows, {**self.tables, name: columns}, self.ambiguous, self.held)
 
-    def projected(self, rows: Rows, items: list[tuple[str, Expression]]) -> Rows:
+    def projected(self, rows: PrivateRows, items: list[tuple[str, Expression]]) -> PrivateRows:
         """The rows with other columns; those that hold the unit still do."""
         out = rel.select(rows, items, None)
         units = {name.lower() for name, item in items if isinstance(item, Column) and item.name in self.held}
@@ -149,7 +149,7 @@ def _as_a_text(node: exp.Column, near: bool) -> bool:
     return (right or not near) if node.this.quoted else right and not near
 
 
-def single(text: str, name: str, rows: Rows) -> FromClause:
+def single(text: str, name: str, rows: PrivateRows) -> FromClause:
     """One source."""
     held = frozenset(rows.columns[u].name for u in rows.units)
     return FromClause(text, rows, {name: rows.columns}, frozenset(), held)
@@ -165,11 +165,11 @@ def inner(name: str, column: str) -> str:
     return f"{name.replace('!', '!!').replace('.', '!.')}.{column}"
 
 
-def prefixed(text: str, name: str, rows: Rows) -> FromClause:
+def prefixed(text: str, name: str, rows: PrivateRows) -> FromClause:
     """One source of several: its columns get internal names that no other source has."""
     items = tuple((inner(name, key), column) for key, column in rows.columns.items())
     columns = {key: Column(inner(name, key), c.type, c.span) for key, c in rows.columns.items()}
-    moved = Rows(
+    moved = PrivateRows(
         rel.Select(rows.relation, items, None),
         columns,
         rows.names,

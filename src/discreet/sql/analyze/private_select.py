@@ -9,11 +9,11 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.policy.naming import folded
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.distinct_on import first_rows, on_of, shown
 from discreet.sql.analyze.from_clause import FromClause, all_of
 from discreet.sql.analyze.public_values import with_public_values
-from discreet.sql.analyze.scope_tree import NUMBER, Env, Kind, PrivateScope, ReleaseScope, Scope, Scopes
+from discreet.sql.analyze.scope_tree import NUMBER, Env, PrivateScope, ReleaseScope, Scope, ScopeKind, Scopes
 from discreet.sql.analyze.selected_columns import written_out
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
 from discreet.sql.expressions.expression import Expression
@@ -92,9 +92,9 @@ class PrivateSelect:
 
             self._keep_all()
             rows = UnitScope(self.around, select, self.env, self.from_clause, groups).rows()
-            return PrivateScope(kind=Kind.PER_UNIT, node=self.place, rows=rows, sources=self.sources)
+            return PrivateScope(kind=ScopeKind.PER_UNIT, node=self.place, rows=rows, sources=self.sources)
         conditions = self._of_groups(groups)
-        return ReleaseScope(kind=Kind.RELEASE, node=self.place, sources=self.sources, select=select,
+        return ReleaseScope(kind=ScopeKind.RELEASE, node=self.place, sources=self.sources, select=select,
                             from_clause=self.from_clause, groups=groups, conditions=conditions,
                             inside=self._inside(select))  # fmt: skip
 
@@ -106,7 +106,7 @@ class PrivateSelect:
         for child in _clauses(self.node):
             self._beside(child)
         rows = rows_of(self.node, self.from_clause, self.refuse)
-        return PrivateScope(kind=Kind.ROWS, node=self.place, rows=rows, sources=self.sources)
+        return PrivateScope(kind=ScopeKind.ROWS, node=self.place, rows=rows, sources=self.sources)
 
     def _grouped(self) -> exp.Select | None:
         """The SELECT as one over groups of rows; None where it is one over the rows.
@@ -290,7 +290,7 @@ def _clauses(node: exp.Select) -> list[exp.Expr]:
     return [clause for clause in listed if isinstance(clause, exp.Expr)]
 
 
-def _whole_columns(rows: Rows) -> list[str]:
+def _whole_columns(rows: PrivateRows) -> list[str]:
     """The columns without the fields of structs, which DuckDB does not list beside them."""
     structs = tuple(
         f"{name.lower()}." for name in rows.names if rows.columns[name.lower()].type is Type.OTHER

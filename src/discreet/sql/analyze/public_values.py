@@ -14,7 +14,7 @@ from discreet.errors import PostProcessingError, QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.joins.laterals import see_around
 from discreet.sql.analyze.own_functions import write_out
-from discreet.sql.analyze.scope_tree import Env, Kind, PublicScope, Refuse, Scope, Scopes
+from discreet.sql.analyze.scope_tree import Env, PublicScope, Refuse, Scope, ScopeKind, Scopes
 from discreet.sql.syntax.nodes import any_of, literal_of, with_queries
 from discreet.sql.syntax.weeks import count_mondays
 
@@ -42,7 +42,7 @@ def evaluated(scope: Scope, env: Env, catalog: Catalog, refuse: Refuse) -> pa.Ta
         QueryRefused: by `refuse`, it depends on a release, or DuckDB refuses it.
     """
     node = scope.node
-    if scope.kind is not Kind.PUBLIC:
+    if scope.kind is not ScopeKind.PUBLIC:
         raise refuse(node, "How many rows of this a private row would find is decided by noise.",
                      "Join it on all the columns that it is grouped by; or take one number of it, with LIMIT 1 or an "
                      "aggregate.")  # fmt: skip
@@ -105,7 +105,7 @@ def waits(node: exp.Expr, around: Scopes, env: Env) -> bool:
     named = {table.name.lower() for table in node.find_all(exp.Table)}
     known = [env[name] for name in named if name in env]
     private = (name in around.catalog.private for name in named if name not in env)
-    return any(scope.kind is not Kind.PUBLIC for scope in known) or any(private)
+    return any(scope.kind is not ScopeKind.PUBLIC for scope in known) or any(private)
 
 
 def with_public_values(node: exp.Expr, around: Scopes, env: Env) -> None:

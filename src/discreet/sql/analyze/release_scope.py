@@ -13,7 +13,7 @@ from discreet.records import dataclass, field
 from discreet.release.noisy_schema import aggregate_name, key_name, table_name
 from discreet.sql.algebra.keys import MAX_CELLS, Key, cells, public_values
 from discreet.sql.algebra.public_groups import Groups, public_groups
-from discreet.sql.algebra.relation import Relation, Rows
+from discreet.sql.algebra.relation import PrivateRows, Relation
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.aggregates import conditioned_bounds
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate, read_aggregate
@@ -47,7 +47,7 @@ class UnplannedRelease:
     """A release before its measures are chosen and its epsilon is shared out."""
 
     name: str
-    rows: Rows
+    rows: PrivateRows
     keys: tuple[Key, ...]
     place: exp.Expr
     requests: list[RequestedAggregate] = field(default_factory=list)

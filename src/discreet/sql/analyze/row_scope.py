@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.scope_tree import WHOLE, Refuse
@@ -16,7 +16,7 @@ from discreet.sql.syntax.nodes import has_window, unaliased
 from discreet.sql.syntax.parse import output_name
 
 
-def rows_of(node: exp.Select, from_clause: FromClause, refuse: Refuse) -> Rows:
+def rows_of(node: exp.Select, from_clause: FromClause, refuse: Refuse) -> PrivateRows:
     """The rows of a SELECT without aggregates.
 
     Args:
@@ -60,7 +60,7 @@ def rows_of(node: exp.Select, from_clause: FromClause, refuse: Refuse) -> Rows:
     return projected if node.args.get("distinct") is None else _distinct(node, from_clause, projected, refuse)
 
 
-def _distinct(node: exp.Select, from_clause: FromClause, plain: Rows, refuse: Refuse) -> Rows:
+def _distinct(node: exp.Select, from_clause: FromClause, plain: PrivateRows, refuse: Refuse) -> PrivateRows:
     if node.args["distinct"].args.get("on") is not None:
         raise refuse(
             node,

@@ -18,7 +18,7 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.records import dataclass, field
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.expressions.expression import Column
@@ -35,7 +35,7 @@ WHOLE = "whole"
 Refuse: TypeAlias = Callable[[exp.Expr | None, str, str], QueryRefused]
 
 
-class Kind(Enum):
+class ScopeKind(Enum):
     """The class of a scope."""
 
     PUBLIC = "public"
@@ -57,7 +57,7 @@ class Scope:
         inside: the other scopes that stay in the statement as parts of this one, in the order in which they are read.
     """
 
-    kind: Kind
+    kind: ScopeKind
     node: exp.Expr
     sources: Mapping[str, Scope] = field(default_factory=dict)
     tables: Sequence[Scope] = ()
@@ -66,7 +66,7 @@ class Scope:
     @property
     def released(self) -> bool:
         """Whether it has to wait for a release."""
-        return self.kind in (Kind.ABOVE, Kind.RELEASE)
+        return self.kind in (ScopeKind.ABOVE, ScopeKind.RELEASE)
 
     def walk(self) -> Iterator[Scope]:
         """This scope and all that it is made of, each once, itself last."""
@@ -101,7 +101,7 @@ class PrivateScope(Scope):
         rows: the rows, with their columns and their unit.
     """
 
-    rows: Rows
+    rows: PrivateRows
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -151,7 +151,9 @@ def left_in_place(
     """The scope of a query without private rows: public, or above the releases inside it."""
     sources = sources or {}
     waits = any(scope.released for scope in (*inside, *sources.values()))
-    return PublicScope(kind=Kind.ABOVE if waits else Kind.PUBLIC, node=node, sources=sources, inside=inside)
+    return PublicScope(
+        kind=ScopeKind.ABOVE if waits else ScopeKind.PUBLIC, node=node, sources=sources, inside=inside
+    )
 
 
 class Scopes(Protocol):

@@ -17,7 +17,7 @@ from sqlglot import exp
 from discreet.errors import QueryRefused
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.from_clause import all_of
 from discreet.sql.analyze.joins.same_units import see_same_units
@@ -36,7 +36,9 @@ THEIRS = "__theirs."
 """Before the names of the columns of the right side, so that no name is there twice."""
 
 
-def united(node: exp.SetOperation, text: str, left: Rows, right: Rows, refuse: Refuse) -> Rows:
+def united(
+    node: exp.SetOperation, text: str, left: PrivateRows, right: PrivateRows, refuse: Refuse
+) -> PrivateRows:
     """The rows of a set operation.
 
     Args:
@@ -75,14 +77,16 @@ def united(node: exp.SetOperation, text: str, left: Rows, right: Rows, refuse: R
         for name in first.columns
     }
     # The same table on both sides counts a row twice; the sum of the caps says so.
-    both = Rows(rel.Union((first.relation, second.relation)), columns, first.names, left.per_unit,
+    both = PrivateRows(rel.Union((first.relation, second.relation)), columns, first.names, left.per_unit,
                 left.max_rows + right.max_rows, first.units & second.units, left.fixed and right.fixed)  # fmt: skip
     if isinstance(node, exp.Union) and not node.args.get("distinct"):
         return both
     return cohort(node, (first, second), both, refuse)
 
 
-def cohort(node: exp.SetOperation, sides: tuple[Rows, Rows], united: Rows, refuse: Refuse) -> Rows:
+def cohort(
+    node: exp.SetOperation, sides: tuple[PrivateRows, PrivateRows], united: PrivateRows, refuse: Refuse
+) -> PrivateRows:
     """The rows of a UNION, INTERSECT or EXCEPT, each once.
 
     Args:
@@ -120,7 +124,7 @@ def cohort(node: exp.SetOperation, sides: tuple[Rows, Rows], united: Rows, refus
     return rel.replaced(once, relation)
 
 
-def distinct(rows: Rows) -> Rows:
+def distinct(rows: PrivateRows) -> PrivateRows:
     """The rows, each once; they name the unit, and no column of theirs is opaque."""
     keys = tuple((name, column) for name, column in rows.columns.items())
     alone = set(rows.columns) <= rows.units

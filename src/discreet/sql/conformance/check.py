@@ -21,7 +21,7 @@ from discreet.sql.conformance.tables import ROWS, policy, tables
 from discreet.sql.expressions.expression import Column
 from discreet.sql.lower.capabilities import lacking
 from discreet.sql.lower.run import exact_integers
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 from discreet.sql.plan.planner import plan
 
@@ -131,11 +131,11 @@ def _places(case: Case) -> list[slice]:
     return [slice(int(end - size), int(end)) for size, end in zip(sizes, ends, strict=True)]
 
 
-def _by_name(case: Case) -> list[list[Measure]]:
+def _by_name(case: Case) -> list[list[Moments]]:
     """The measures of each expression: each begins with a count."""
-    out: list[list[Measure]] = []
+    out: list[list[Moments]] = []
     for measure in case.release.measures:
-        assert isinstance(measure, Measure)
+        assert isinstance(measure, Moments)
         if measure.degree == 0:
             out.append([])
         out[-1].append(measure)
@@ -154,7 +154,7 @@ def _subset(case: Case, which: range) -> Case:
     )
 
 
-def _release(part: MeasuredRows, keys: tuple[ks.Key, ...], chosen: tuple[Measure, ...]) -> PlannedRelease:
+def _release(part: MeasuredRows, keys: tuple[ks.Key, ...], chosen: tuple[Moments, ...]) -> PlannedRelease:
     return PlannedRelease("corpus", (part,), keys, chosen, (Fraction(1),) * len(chosen), (), 1)
 
 

@@ -13,7 +13,7 @@ from discreet.sql import functions as fn
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
-from discreet.sql.measures.measure import Grid, Measure, grid_of
+from discreet.sql.measures.measure import Moments, ValueGrid, grid_of
 
 B, I, F, T, D, S = Type.BOOLEAN, Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 _PLACES = {I: "ij", F: "fg", T: "cd", B: "be", D: "nm", S: "yx"}
@@ -130,11 +130,11 @@ def covered(catalog: Catalog) -> set[tuple[str, int]]:
     return reached
 
 
-def measures(expression: Expression) -> list[Measure]:
+def measures(expression: Expression) -> list[Moments]:
     """Measures that show the value of an expression in a group of one row, as exactly as integers can."""
     return [
-        Measure(0, expression, None, False),
-        *(Measure(-1, number, grid, False) for number, grid in _grids(expression)),
+        Moments(0, expression, None, False),
+        *(Moments(-1, number, grid, False) for number, grid in _grids(expression)),
     ]
 
 
@@ -145,7 +145,7 @@ _WIDE: _Bounds = ((-(2**62), 2**62),)
 _REALS: _Bounds = ((-4, 4), *_WIDE, (-(10**280), 10**280))
 
 
-def _grids(expression: Expression) -> dict[tuple[Expression, Grid], None]:
+def _grids(expression: Expression) -> dict[tuple[Expression, ValueGrid], None]:
     """Numbers of an expression and their grids, each once. A measure clamps to the bounds of its grid."""
     return {
         (number, grid_of(fn.clamp(number, Fraction(lo), Fraction(hi)), -1, Fraction(1))): None

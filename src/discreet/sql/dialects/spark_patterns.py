@@ -10,10 +10,10 @@ from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.functions.regular.automaton import Automaton
 from discreet.sql.functions.regular.backtracking import fits, place
 from discreet.sql.functions.regular.tree import (
+    CaptureGroup,
     Chars,
     Choice,
     Edge,
-    Group,
     Node,
     NotBehind,
     Once,
@@ -49,7 +49,7 @@ def java(tree: Node) -> str:
         return r"\z" if tree.end else "^"
     if isinstance(tree, NotBehind):
         return f"(?<!{tree.chars.text})"
-    if isinstance(tree, Group):
+    if isinstance(tree, CaptureGroup):
         return f"({java(tree.of)})"
     if isinstance(tree, Once):
         return f"(?>{java(tree.of)})"
@@ -57,7 +57,7 @@ def java(tree: Node) -> str:
         return "".join(f"(?:{java(part)})" if isinstance(part, Choice) else java(part) for part in tree.parts)
     if isinstance(tree, Choice):
         return "|".join(map(java, tree.parts))
-    of = java(tree.of) if isinstance(tree.of, Chars | Group) else f"(?:{java(tree.of)})"
+    of = java(tree.of) if isinstance(tree.of, Chars | CaptureGroup) else f"(?:{java(tree.of)})"
     return of + _times(tree, of) + "?" * tree.lazy
 
 

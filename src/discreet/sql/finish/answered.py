@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnswerColumns:
     """The columns of an answer.
 
     Attributes:

@@ -26,7 +26,7 @@ from discreet.mechanisms.ranks.sparse_counts import SparseCounts
 from discreet.release.draw import Draw
 from discreet.release.noisy_schema import CELL, aggregate_name, aggregate_number
 from discreet.sql.algebra import keys as ks
-from discreet.sql.finish.answered import Answered
+from discreet.sql.finish.answered import AnswerColumns
 from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.finish.postprocess import around, as_it_is, finish
 from discreet.sql.finish.serialisation import blocks_of
@@ -169,7 +169,7 @@ def answers(
     confidence: float,
     folder: Path,
     together: bool = False,
-) -> Iterator[Answered]:
+) -> Iterator[AnswerColumns]:
     """The answer in pieces, at least one; each has the same columns.
 
     Args:
@@ -220,7 +220,7 @@ def _spilled(
     confidence: float,
     folder: Path,
     together: bool,
-) -> Iterator[Answered]:
+) -> Iterator[AnswerColumns]:
     """The answer by SQL over noisy tables in files. The integers of a group go along for the intervals of its row."""
     from discreet.engines.spilling import Spilling
 
@@ -265,7 +265,7 @@ def _spilled(
                 _, without = simulated_intervals(plan, (), read, values, found, None, rest, confidence)
                 nested = [name for name in rest if arrow.is_nested(values, name)]
                 without += tuple(name for name in nested if noise_in(plan.post, name))
-            yield Answered(values, LazyMapping(makers), without)
+            yield AnswerColumns(values, LazyMapping(makers), without)
 
 
 def _beside(

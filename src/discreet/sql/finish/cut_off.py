@@ -9,7 +9,7 @@ import numpy as np
 
 from discreet.release.cut_share import CutShare
 from discreet.sql.intervals.closed_form import direct
-from discreet.sql.intervals.ratio import Linear, Ratio, ratio_ends
+from discreet.sql.intervals.ratio import LinearCombination, Ratio, ratio_ends
 from discreet.sql.lower.run import EVERY
 from discreet.sql.plan.cut_off import VALUES
 
@@ -41,7 +41,7 @@ def told(measured: CutOff, noisy: NoisyIntegers, confidence: float) -> CutShare:
     plan = noisy.plan
     if measured.kind != VALUES:
         kept, dropped = (float(noisy.values(aggregate)[0]) for aggregate in plan.aggregates)
-        ratio = Ratio(Linear(((1, 1.0),)), Linear(((0, 1.0), (1, 1.0))))
+        ratio = Ratio(LinearCombination(((1, 1.0),)), LinearCombination(((0, 1.0), (1, 1.0))))
         ends = ratio_ends(noisy, ratio, EVERY, confidence)
         assert ends is not None
         low, high = (float(end[0]) for end in ends)

@@ -38,7 +38,7 @@ CONFIDENCES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 1 - 1e-6, 1 - 1e-9)
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class EarlierRelease:
     """A release of an earlier question.
 
     Attributes:
@@ -61,13 +61,13 @@ class Sums:
         count: the most of them that a group adds up.
     """
 
-    source: Source
+    source: EarlierRelease
     measure: int
     place: Integers
     count: int
 
     @property
-    def used(self) -> frozenset[tuple[Source, int]]:
+    def used(self) -> frozenset[tuple[EarlierRelease, int]]:
         """The releases, with their measures, that it is made of."""
         return frozenset({(self.source, self.measure)})
 
@@ -116,7 +116,7 @@ class LeastSquares:
     groups: int
 
     @property
-    def used(self) -> frozenset[tuple[Source, int]]:
+    def used(self) -> frozenset[tuple[EarlierRelease, int]]:
         """The releases, with their measures, that it is made of."""
         return frozenset((sums.source, sums.measure) for sums in (*self.cells, *self.sums))
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.release.noisy_schema import key_number
-from discreet.sql.finish.answered import Answered
+from discreet.sql.finish.answered import AnswerColumns
 from discreet.sql.intervals.lazy import LazyMapping
 from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import output_name
@@ -68,7 +68,7 @@ def spread(post: exp.Query) -> Spread | None:
     return Spread(out, columns)
 
 
-def gathered(answered: Answered, several: Spread) -> Answered:
+def gathered(answered: AnswerColumns, several: Spread) -> AnswerColumns:
     """The answer without the hidden columns of the numbers in its lists, which have the ends of those."""
     hidden = [name for names in several.columns.values() for name in names]
     own = together(answered.values, answered.intervals, answered.without, several)
@@ -78,7 +78,7 @@ def gathered(answered: Answered, several: Spread) -> Answered:
         if name not in own and {*numbers} & {*answered.without}
     }
     without = (*(name for name in answered.without if name not in {*hidden, *several.columns}), *none)
-    return Answered(answered.values.drop_columns(hidden), own, without)
+    return AnswerColumns(answered.values.drop_columns(hidden), own, without)
 
 
 def noise_in(post: exp.Query, name: str) -> bool:

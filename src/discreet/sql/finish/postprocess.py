@@ -16,7 +16,7 @@ from discreet.engines.schema import arrow_type
 from discreet.errors import PostProcessingError, QueryRefused
 from discreet.policy.naming import distinct
 from discreet.release.noisy_schema import CELL, ID, aggregate_name, key_name
-from discreet.sql.finish.answered import Answered as Answered
+from discreet.sql.finish.answered import AnswerColumns as AnswerColumns
 from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.finish.people import ends_by_class
 from discreet.sql.intervals.closed_form import closed, direct
@@ -60,7 +60,7 @@ def finish(
     confidence: float,
     together: bool = False,
     shown: Sequence[NoisyIntegers] | None = None,
-) -> Answered:
+) -> AnswerColumns:
     """Run the post-processing of a plan.
 
     Args:
@@ -90,7 +90,7 @@ def _finish(
     confidence: float,
     together: bool,
     shown: Sequence[NoisyIntegers] | None,
-) -> Answered:
+) -> AnswerColumns:
     """The same for a statement, each of whose columns is one number, or has no intervals."""
     read = used(public, plan.post)
     found, values, rows, cells = _answered(plan, noisy if shown is None else shown, read)
@@ -122,7 +122,7 @@ def _finish(
     if shown is not None:
         intervals = {name: partial(_around_shown, values, name, ends) for name, ends in intervals.items()}
     without += tuple(name for name in rest if arrow.is_nested(values, name) and noise_in(plan.post, name))
-    return Answered(
+    return AnswerColumns(
         values, LazyMapping({n: intervals[n] for n in values.column_names if n in intervals}), without
     )
 

@@ -20,13 +20,13 @@ from sqlglot import exp
 from discreet.records import dataclass
 from discreet.sql.algebra.keys import Key
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.finish.estimates import Estimate, Source, Sums, better
+from discreet.sql.finish.estimates import EarlierRelease, Estimate, Sums, better
 from discreet.sql.finish.window_sums import sums_of, windowed
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.lower.workloads import tables_of
-from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
+from discreet.sql.measures.measure import Moments
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease, QueryPlan
 from discreet.sql.plan.recalled import Recalled, variance
 from discreet.sql.plan.workloads.places import every_row, places
 from discreet.sql.syntax.once import once
@@ -56,7 +56,7 @@ FINE_BITS, MOST_BITS = 10, 24
 """Integers that are no counts are rounded to 2^-10 of their noise, and to no more than 24 binary places."""
 
 
-def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[Source]:
+def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> list[EarlierRelease]:
     """The releases of an earlier question that later ones may be made of."""
     # A row that is in no group of the finest table is in none of the others either.
     partly = {
@@ -69,7 +69,7 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
     series = {name for workload in plan.workloads if _smooth(workload) for name in workload.tables}
     tables = tables_of(plan, noisy) if series else []
     return [
-        Source(number, integers)
+        EarlierRelease(number, integers)
         for integers in (*noisy, *(table for table in tables if table.plan.name in series))
         if integers.plan.discovery is None
         and integers.plan.times == 1  # no group is a window of several
@@ -80,7 +80,7 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
     ]
 
 
-def _smooth(workload: Workload) -> bool:
+def _smooth(workload: JointWorkload) -> bool:
     """Whether its table is estimated from windows with Laplace noise."""
     return workload.series is not None and not workload.series.gaussian
 
@@ -100,7 +100,7 @@ def recallable(plan: QueryPlan) -> bool:
         and _summable(release)
         and not given_to(release)
         and 0 < release.cells <= MOST_RECALLED_GROUPS
-        and all(type(measure) is Measure and not measure.distinct for measure in release.measures)
+        and all(type(measure) is Moments and not measure.distinct for measure in release.measures)
     )
 
 
@@ -119,8 +119,8 @@ class Recall:
         between: which of them are sums of others, measure by measure, as far as that was looked at.
     """
 
-    sources: Sequence[Source]
-    between: dict[tuple[Source, int, Source], Sums | None] = field(default_factory=dict)
+    sources: Sequence[EarlierRelease]
+    between: dict[tuple[EarlierRelease, int, EarlierRelease], Sums | None] = field(default_factory=dict)
     _places: dict[tuple[int, int], tuple[Integers, int] | None] = field(default_factory=dict)
     _found: dict[tuple[object, ...], tuple[Estimate, ...]] = field(default_factory=dict)
 
@@ -132,7 +132,7 @@ class Recall:
             mixing: whether its groups are put together above, as `mixes` says.
         """
         out = []
-        used: frozenset[tuple[Source, int]] = frozenset()
+        used: frozenset[tuple[EarlierRelease, int]] = frozenset()
         for measure in release.measures:
             found = []
             for index, source in enumerate(self.sources):
@@ -174,7 +174,7 @@ class Recall:
         return None
 
     def _best(
-        self, ways: Sequence[Sums], groups: int, used: frozenset[tuple[Source, int]]
+        self, ways: Sequence[Sums], groups: int, used: frozenset[tuple[EarlierRelease, int]]
     ) -> tuple[Estimate, ...]:
         """The same ways, or a better one from the cells of one of these tables and from sums of its cells.
 
@@ -200,20 +200,20 @@ class Recall:
             self._found[key] = better(ways, tables, groups) if ways else ()
         return (*self._found[key], *smooth)
 
-    def _sums(self, table: Source, measure: int, source: Source) -> Sums | None:
+    def _sums(self, table: EarlierRelease, measure: int, source: EarlierRelease) -> Sums | None:
         """The cells of a table as sums of those of another one; None where they are not."""
         key = (table, measure, source)
         if key not in self.between:
             own, before = table.noisy.plan, source.noisy.plan
             index = _number_of(own.measures[measure], own, before)
             placed = None
-            if index is not None and type(own.measures[measure]) is Measure:
+            if index is not None and type(own.measures[measure]) is Moments:
                 parts = own.parts[own.measures[measure].part], before.parts[before.measures[index].part]
                 placed = places(own, parts[0], before, parts[1])
             self.between[key] = None if placed is None or index is None else Sums(source, index, *placed)
         return self.between[key]
 
-    def _above(self, table: Sums, source: Source) -> Sums | None:
+    def _above(self, table: Sums, source: EarlierRelease) -> Sums | None:
         """A release whose groups are sums of the cells of a table, with the group that each cell is in."""
         own = table.source.noisy.plan
         index = _number_of(own.measures[table.measure], own, source.noisy.plan)
@@ -237,7 +237,7 @@ def _number_of(measure: Any, release: PlannedRelease, source: PlannedRelease) ->
     """The number of the same measure of an earlier release, over the same rows as far as the caps go."""
     part = release.parts[measure.part]
     for index, other in enumerate(source.measures):
-        if type(other) is not Measure:
+        if type(other) is not Moments:
             continue
         there = other if other.part == measure.part else replace(other, part=measure.part)
         if there != measure:

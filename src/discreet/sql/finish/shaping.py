@@ -24,7 +24,7 @@ import numpy as np
 
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.lower.workloads import tables_of
-from discreet.sql.measures.measure import Measure, columns
+from discreet.sql.measures.measure import Moments, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.plan.plan import AnyMeasure, QueryPlan
 from discreet.sql.plan.shaping import Shaping
@@ -83,13 +83,13 @@ def _unscaled(how: Shaping, table: NoisyIntegers) -> NoisyIntegers:
 
 def _never_negative(measure: AnyMeasure) -> bool:
     """Whether no row makes an integer of a measure less: of all but sums of numbers below zero, and trees."""
-    if isinstance(measure, Measure):
+    if isinstance(measure, Moments):
         return measure.degree >= 0 or (measure.grid is not None and measure.grid.lo >= 0)
     return isinstance(measure, JointMoments)
 
 
 def _counts(measure: AnyMeasure) -> bool:
-    return isinstance(measure, Measure) and measure.degree == 0
+    return isinstance(measure, Moments) and measure.degree == 0
 
 
 def _cells(how: Shaping, measures: Sequence[AnyMeasure], cells: Integers, places: Sequence[int]) -> Integers:
@@ -101,7 +101,7 @@ def _cells(how: Shaping, measures: Sequence[AnyMeasure], cells: Integers, places
             own = above_zero(own)
         if how.integers and _counts(measure):
             own = rounded(own, 2.0**bits)
-        elif how.integers and isinstance(measure, Measure | JointMoments) and measure.degree >= 0:
+        elif how.integers and isinstance(measure, Moments | JointMoments) and measure.degree >= 0:
             own = _with_whole_counts(own, measure.row_sensitivity * 2.0**bits)
         out[:, :, part] = np.rint(np.clip(own, -(2.0**62), 2.0**62)).astype(np.int64)
     return out

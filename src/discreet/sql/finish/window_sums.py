@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.records import dataclass
-from discreet.sql.finish.estimates import Source, Sums, added, widest
+from discreet.sql.finish.estimates import EarlierRelease, Sums, added, widest
 from discreet.sql.plan.recalled import Law
 from discreet.sql.plan.workloads.series_law import SeriesLaw
 
@@ -26,12 +26,12 @@ MOST_PAIRS = 1 << 18
 """No more groups of a question times groups of a table are looked at."""
 
 
-def windowed(source: Source) -> bool:
+def windowed(source: EarlierRelease) -> bool:
     """Whether its groups were estimated from windows."""
     return isinstance(source.noisy.plan.estimated, SeriesLaw)
 
 
-def sums_of(source: Source, measure: int, place: Integers, count: int) -> Sums | None:
+def sums_of(source: EarlierRelease, measure: int, place: Integers, count: int) -> Sums | None:
     """A measure as sums of groups of a table; None where too many groups of a series would have to be looked at."""
     if not windowed(source):
         return Sums(source, measure, place, count)

@@ -26,8 +26,8 @@ MeasureFamily: TypeAlias = Literal["rows", "units", "distinct", "distinct_sum", 
 many rows, moments of a pair, a tree of counts."""
 
 
-class Size(Enum):
-    """The size of a quantity, to which the error of its noise is relative.
+class Magnitude(Enum):
+    """The magnitude of a quantity, to which the error of its noise is relative.
 
     The value is a factor, the term that it multiplies, and whether it is divided by the number of rows. In letters, w
     and v are the widths of the bounds of x and y, m is the larger absolute value of the bounds of x, and r the
@@ -73,7 +73,7 @@ class AggregateFunction:
     degrees: tuple[int, int]
     estimated: str
     relative: float
-    size: Size
+    size: Magnitude
     whole: bool = False
     mirrored: str = ""
 
@@ -135,7 +135,7 @@ class AggregateFunction:
 
 
 def _moment(quantity: str, usages: str, node: type[exp.Expr], degree: int, estimated: str, relative: float,
-            size: Size, *other_nodes: type[exp.Expr]) -> AggregateFunction:  # fmt: skip
+            size: Magnitude, *other_nodes: type[exp.Expr]) -> AggregateFunction:  # fmt: skip
     """A line of the moments of one argument."""
     written = tuple(usages.split("; "))
     return AggregateFunction(
@@ -144,7 +144,7 @@ def _moment(quantity: str, usages: str, node: type[exp.Expr], degree: int, estim
 
 
 def _pair(quantity: str, name: str, node: type[exp.Expr], degrees: tuple[int, int], estimated: str, relative: float,
-          size: Size, mirrored: str = "", whole: bool = False) -> AggregateFunction:  # fmt: skip
+          size: Magnitude, mirrored: str = "", whole: bool = False) -> AggregateFunction:  # fmt: skip
     """A line of the moments of two arguments, y before x."""
     return AggregateFunction(
         quantity, (f"{name}(y, x)",), (node,), "x and y", "pairs", degrees, estimated, relative, size, whole,
@@ -161,68 +161,71 @@ _COVARIANCE = "mean of the products less the product of the means"
 
 TABLE: tuple[AggregateFunction, ...] = (
     AggregateFunction(
-        "rows", ("COUNT(*)", "COUNT_STAR()"), (), "", "rows", (0, 0), "the noisy count", 1.0, Size.COUNT, True,
+        "rows", ("COUNT(*)", "COUNT_STAR()"), (), "", "rows", (0, 0), "the noisy count", 1.0, Magnitude.COUNT, True,
     ),
     AggregateFunction(
         "count", ("COUNT(x)", "COUNT_IF(c)", "COUNTIF(c)"), (exp.Count, exp.CountIf), "", "rows", (0, 0),
-        "the noisy count", 1.0, Size.COUNT, True,
+        "the noisy count", 1.0, Magnitude.COUNT, True,
     ),
     AggregateFunction(
-        "units", ("COUNT(DISTINCT patient_id)",), (), "", "units", (0, 0), "the noisy count of units", 1.0, Size.COUNT,
-        True,
+        "units", ("COUNT(DISTINCT patient_id)",), (), "", "units", (0, 0), "the noisy count of units", 1.0,
+        Magnitude.COUNT, True,
     ),
     AggregateFunction(
         "distinct", ("COUNT(DISTINCT x)", "APPROX_COUNT_DISTINCT(x)"), (), "", "distinct", (0, 0),
-        "the noisy count of values", 1.0, Size.COUNT, True,
+        "the noisy count of values", 1.0, Magnitude.COUNT, True,
     ),
     AggregateFunction(
-        "distinct_sum", ("SUM(DISTINCT x)",), (), "x", "distinct_sum", (0, 0), "the noisy sum of values", 4.0, Size.SUM,
+        "distinct_sum", ("SUM(DISTINCT x)",), (), "x", "distinct_sum", (0, 0), "the noisy sum of values", 4.0,
+        Magnitude.SUM,
     ),
     _moment("sum", "SUM(x); FSUM(x); KAHAN_SUM(x); SUMKAHAN(x); SUM_NO_OVERFLOW(x)", exp.Sum, 1, "the noisy sum", 4.0,
-            Size.SUM),
-    _moment("avg", "AVG(x); MEAN(x); FAVG(x)", exp.Avg, 1, "sum over count, within the bounds", 2.0, Size.HALF_OF_X),
+            Magnitude.SUM),
+    _moment("avg", "AVG(x); MEAN(x); FAVG(x)", exp.Avg, 1, "sum over count, within the bounds", 2.0,
+            Magnitude.HALF_OF_X),
     _moment("var_samp", "VARIANCE(x); VAR_SAMP(x)", exp.Variance, 2, "mean square less squared mean, times n/(n - 1)",
-            24.0, Size.VARIANCE),
-    _moment("var_pop", "VAR_POP(x)", exp.VariancePop, 2, "mean square less squared mean", 24.0, Size.VARIANCE),
-    _moment("stddev_samp", "STDDEV(x); STDDEV_SAMP(x)", exp.Stddev, 2, "square root of `VARIANCE`", 6.0, Size.SPREAD,
-            exp.StddevSamp),
-    _moment("stddev_pop", "STDDEV_POP(x)", exp.StddevPop, 2, "square root of `VAR_POP`", 6.0, Size.SPREAD),
+            24.0, Magnitude.VARIANCE),
+    _moment("var_pop", "VAR_POP(x)", exp.VariancePop, 2, "mean square less squared mean", 24.0, Magnitude.VARIANCE),
+    _moment("stddev_samp", "STDDEV(x); STDDEV_SAMP(x)", exp.Stddev, 2, "square root of `VARIANCE`", 6.0,
+            Magnitude.SPREAD, exp.StddevSamp),
+    _moment("stddev_pop", "STDDEV_POP(x)", exp.StddevPop, 2, "square root of `VAR_POP`", 6.0, Magnitude.SPREAD),
     _moment("skewness", "SKEWNESS(x)", exp.Skewness, 3, "third central moment over the cube of `STDDEV`", 96.0,
-            Size.CORRELATION),
+            Magnitude.CORRELATION),
     _moment("kurtosis", "KURTOSIS(x)", exp.Kurtosis, 4, "fourth central moment over the squared variance, less 3, and "
-            "adjusted as DuckDB does", 311.04, Size.CORRELATION),
+            "adjusted as DuckDB does", 311.04, Magnitude.CORRELATION),
     AggregateFunction(
         "kurtosis_pop", ("KURTOSIS_POP(x)",), (), "x", "rows", (4, 0),
-        "fourth central moment over the squared variance, less 3", 311.04, Size.CORRELATION,
+        "fourth central moment over the squared variance, less 3", 311.04, Magnitude.CORRELATION,
     ),
-    _pair("covar_samp", "COVAR_SAMP", exp.CovarSamp, (1, 1), f"{_COVARIANCE}, times n/(n - 1)", 36.0, Size.COVARIANCE),
-    _pair("covar_pop", "COVAR_POP", exp.CovarPop, (1, 1), _COVARIANCE, 36.0, Size.COVARIANCE),
-    _pair("corr", "CORR", exp.Corr, (2, 2), "covariance over both standard deviations", 36.0, Size.CORRELATION),
-    _pair("r2", "REGR_R2", exp.RegrR2, (2, 2), "square of `CORR`", 36.0, Size.DETERMINATION),
-    _pair("slope", "REGR_SLOPE", exp.RegrSlope, (2, 1), "covariance over the variance of x", 36.0, Size.SLOPE,
+    _pair("covar_samp", "COVAR_SAMP", exp.CovarSamp, (1, 1), f"{_COVARIANCE}, times n/(n - 1)", 36.0,
+          Magnitude.COVARIANCE),
+    _pair("covar_pop", "COVAR_POP", exp.CovarPop, (1, 1), _COVARIANCE, 36.0, Magnitude.COVARIANCE),
+    _pair("corr", "CORR", exp.Corr, (2, 2), "covariance over both standard deviations", 36.0, Magnitude.CORRELATION),
+    _pair("r2", "REGR_R2", exp.RegrR2, (2, 2), "square of `CORR`", 36.0, Magnitude.DETERMINATION),
+    _pair("slope", "REGR_SLOPE", exp.RegrSlope, (2, 1), "covariance over the variance of x", 36.0, Magnitude.SLOPE,
           "slope_of_x"),
     _pair("intercept", "REGR_INTERCEPT", exp.RegrIntercept, (2, 1), "mean of y less slope times mean of x", 42.0,
-          Size.HALF_OF_Y, "intercept_of_x"),
+          Magnitude.HALF_OF_Y, "intercept_of_x"),
     _pair("avgx", "REGR_AVGX", exp.RegrAvgx, (1, 1), "mean of x where y is there, within the bounds", 4.0,
-          Size.HALF_OF_X, "avgy"),
+          Magnitude.HALF_OF_X, "avgy"),
     _pair("avgy", "REGR_AVGY", exp.RegrAvgy, (1, 1), "mean of y where x is there, within the bounds", 4.0,
-          Size.HALF_OF_Y, "avgx"),
-    _pair("pairs", "REGR_COUNT", exp.RegrCount, (1, 1), "the noisy count of pairs", 4.0, Size.COUNT, whole=True),
+          Magnitude.HALF_OF_Y, "avgx"),
+    _pair("pairs", "REGR_COUNT", exp.RegrCount, (1, 1), "the noisy count of pairs", 4.0, Magnitude.COUNT, whole=True),
     AggregateFunction(
         "quantile 1/2", ("MEDIAN(x)",), (exp.Median,), "x", "tree", (0, 0),
-        "the value chosen by rank, or where noisy counts cross half of the rows", 11.52, Size.HALF_OF_X,
+        "the value chosen by rank, or where noisy counts cross half of the rows", 11.52, Magnitude.HALF_OF_X,
     ),
     AggregateFunction(
         "quantile 9/10", _QUANTILES, _QUANTILE_NODES, "x", "tree", (0, 0),
-        "the value chosen by rank, or where noisy counts cross that share of the rows", 37.325, Size.HALF_OF_X,
+        "the value chosen by rank, or where noisy counts cross that share of the rows", 37.325, Magnitude.HALF_OF_X,
     ),
     AggregateFunction(
         "min", ("MIN(x)",), (exp.Min,), "x", "tree", (0, 0),
-        "the 1 % quantile, as a single row decides the true one", 45.163, Size.HALF_OF_X,
+        "the 1 % quantile, as a single row decides the true one", 45.163, Magnitude.HALF_OF_X,
     ),
     AggregateFunction(
         "max", ("MAX(x)",), (exp.Max,), "x", "tree", (0, 0),
-        "the 99 % quantile, as a single row decides the true one", 45.163, Size.HALF_OF_X,
+        "the 99 % quantile, as a single row decides the true one", 45.163, Magnitude.HALF_OF_X,
     ),
 )  # fmt: skip
 """Every aggregate, in the order of the reference page."""

@@ -15,8 +15,8 @@ from discreet.sql.functions.table import (
     B,
     D,
     F,
+    FunctionLines,
     I,
-    Lines,
     S,
     T,
     constant_bounds,
@@ -25,7 +25,7 @@ from discreet.sql.functions.table import (
     unknown,
 )
 
-LINES = Lines()
+LINES = FunctionLines()
 define = LINES.define
 
 

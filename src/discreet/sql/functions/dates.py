@@ -14,9 +14,9 @@ from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.expression import Call, Literal
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions import calendar as cal
-from discreet.sql.functions.table import Bounds, D, F, I, Lines, S, T, whole_between
+from discreet.sql.functions.table import Bounds, D, F, FunctionLines, I, S, T, whole_between
 
-LINES = Lines()
+LINES = FunctionLines()
 define = LINES.define
 
 FIRST = {D: Fraction(cal.FIRST), S: Fraction(cal.FIRST * cal.DAY)}

@@ -10,8 +10,8 @@ from discreet.sql.functions.table import (
     LETTERS,
     LISTS,
     B,
+    FunctionLines,
     I,
-    Lines,
     Rule,
     T,
     text_up_to,
@@ -20,7 +20,7 @@ from discreet.sql.functions.table import (
     whole_between,
 )
 
-LINES = Lines()
+LINES = FunctionLines()
 define = LINES.define
 
 _FAR = 1_000_000

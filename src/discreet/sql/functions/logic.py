@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.span import BOOLEANS, Span
-from discreet.sql.functions.table import LETTERS, B, Lines, Variadic, truth
+from discreet.sql.functions.table import LETTERS, B, FunctionLines, Variadic, truth
 
-LINES = Lines()
+LINES = FunctionLines()
 define = LINES.define
 
 for _t, _type in LETTERS.items():

@@ -12,8 +12,8 @@ from discreet.sql.functions.portable import exact_log2, remainder
 from discreet.sql.functions.table import (
     Bounds,
     F,
+    FunctionLines,
     I,
-    Lines,
     Rule,
     constant_bounds,
     null,
@@ -21,7 +21,7 @@ from discreet.sql.functions.table import (
     whole_between,
 )
 
-LINES = Lines()
+LINES = FunctionLines()
 define = LINES.define
 
 OVERFLOW = frozenset({"add", "subtract", "multiply", "negate", "abs", "integer_divide"})

@@ -10,9 +10,9 @@ from functools import lru_cache
 from discreet.sql.expressions import span as sp
 from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions import calendar as cal
-from discreet.sql.functions.table import D, Lines, Rule, S, T, text_up_to, whole_between
+from discreet.sql.functions.table import D, FunctionLines, Rule, S, T, text_up_to, whole_between
 
-LINES = Lines()
+LINES = FunctionLines()
 define = LINES.define
 
 FOUR_THOUSAND_YEARS = 1_460_970

@@ -94,7 +94,7 @@ class Variadic:
     meaning: str = ""
 
 
-class Lines:
+class FunctionLines:
     """The lines of the table that one file writes, in their order."""
 
     def __init__(self) -> None:

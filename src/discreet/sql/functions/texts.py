@@ -8,8 +8,8 @@ from discreet.sql.expressions.span import Span
 from discreet.sql.functions.patterns import PATTERN, PLACE, SUBSTITUTE
 from discreet.sql.functions.table import (
     B,
+    FunctionLines,
     I,
-    Lines,
     T,
     constant_bounds,
     text_up_to,
@@ -18,7 +18,7 @@ from discreet.sql.functions.table import (
     whole_between,
 )
 
-LINES = Lines()
+LINES = FunctionLines()
 define = LINES.define
 
 LONGEST_ARGUMENT = 4096

@@ -13,7 +13,7 @@ Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | Non
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class DiagramFact:
     """One thing that is known.
 
     Attributes:
@@ -30,7 +30,7 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class DiagramNode:
     """A box.
 
     Attributes:
@@ -42,8 +42,8 @@ class Node:
 
     kind: str
     title: str
-    facts: tuple[Fact, ...] = ()
-    children: tuple[Node, ...] = ()
+    facts: tuple[DiagramFact, ...] = ()
+    children: tuple[DiagramNode, ...] = ()
 
     def to_dict(self) -> dict[str, Json]:
         """The same for machines."""
@@ -59,7 +59,7 @@ class Node:
             out["from"] = [child.to_dict() for child in self.children]
         return out
 
-    def walk(self) -> Iterator[Node]:
+    def walk(self) -> Iterator[DiagramNode]:
         """This box and all below it."""
         yield self
         for child in self.children:
@@ -72,11 +72,11 @@ WIDTH = 110
 """Columns of a line of text before it is folded."""
 
 
-def draw(node: Node) -> str:
+def draw(node: DiagramNode) -> str:
     """Draw a tree with box characters.
 
     Example:
-        >>> print(draw(Node("release", "r", (Fact("groups", "3"),), (Node("table", "visits"),))))
+        >>> print(draw(DiagramNode("release", "r", (DiagramFact("groups", "3"),), (DiagramNode("table", "visits"),))))
         release r
         │  groups  3
         └─ table visits
@@ -84,7 +84,7 @@ def draw(node: Node) -> str:
     return "\n".join(_lines(node, "", ""))
 
 
-def _lines(node: Node, first: str, rest: str) -> Iterator[str]:
+def _lines(node: DiagramNode, first: str, rest: str) -> Iterator[str]:
     yield from _folded(
         f"{node.kind} {node.title}".rstrip(), first, rest + ("│    " if node.children else "     ")
     )
@@ -136,7 +136,7 @@ PLAIN = "#eef1f6"
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    node: Node
+    node: DiagramNode
     lines: tuple[str, ...]
     children: tuple[_Box, ...]
 
@@ -160,11 +160,11 @@ class _Box:
         return self.height + max((RISE + child.depth for child in self.children), default=0.0)
 
 
-def svg(node: Node) -> str:
+def svg(node: DiagramNode) -> str:
     """Draw a tree as an SVG picture: data flows upwards, from the tables to the answer.
 
     Example:
-        >>> svg(Node("table", "visits")).startswith("<svg ")
+        >>> svg(DiagramNode("table", "visits")).startswith("<svg ")
         True
     """
     box = _box(node)
@@ -182,7 +182,7 @@ def svg(node: Node) -> str:
     return "\n".join(parts) + "\n"
 
 
-def _box(node: Node) -> _Box:
+def _box(node: DiagramNode) -> _Box:
     width = max((len(fact.name) for fact in node.facts), default=0)
     lines = textwrap.wrap(f"{node.kind} {node.title}".rstrip(), FOLD)
     before = ""

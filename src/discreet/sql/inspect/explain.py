@@ -20,7 +20,7 @@ from discreet.sql.algebra.lineage import origins, read
 from discreet.sql.dialects import named
 from discreet.sql.expressions.expression import Column
 from discreet.sql.inspect.column_rules import rule
-from discreet.sql.inspect.diagram import Fact, Json, Node, draw, svg
+from discreet.sql.inspect.diagram import DiagramFact, DiagramNode, Json, draw, svg
 from discreet.sql.inspect.explain_ranks import noise_of
 from discreet.sql.inspect.explain_rows import part_node, public_table
 from discreet.sql.inspect.wording import ends, facts_of, values, words
@@ -34,7 +34,7 @@ from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.people.wording import noise_of_class
 from discreet.sql.plan.plan import Aggregate, AnyMeasure, Discovery, PlannedRelease, QueryPlan
-from discreet.sql.plan.workloads.linear import Linear
+from discreet.sql.plan.workloads.linear import LinearLaw
 from discreet.sql.plan.workloads.pieced import Pieced
 from discreet.sql.plan.workloads.series_law import SeriesLaw
 from discreet.sql.syntax.nodes import shown_as
@@ -54,7 +54,7 @@ class Explanation:
 
     question: str
     epsilon: Fraction
-    root: Node
+    root: DiagramNode
     engine_sql: dict[str, list[str]] = field(default_factory=dict)
     dialect: str = "duckdb"
 
@@ -111,14 +111,17 @@ def explain(
     ]
     statement = " ".join(plan.post.sql("duckdb", comments=False).split())
     if plan.releases:
-        cost = [Fact("epsilon", show(plan.epsilon))]
-        cost += [Fact("delta", small(plan.delta))] * bool(plan.delta)
-        cost += [Fact("known", known)] * bool(known)
-        facts = (*cost, *facts_of(plan), Fact("sql", statement))
-        root = Node("post-processing", "of noisy tables, which costs nothing", facts, tuple(children))
+        cost = [DiagramFact("epsilon", show(plan.epsilon))]
+        cost += [DiagramFact("delta", small(plan.delta))] * bool(plan.delta)
+        cost += [DiagramFact("known", known)] * bool(known)
+        facts = (*cost, *facts_of(plan), DiagramFact("sql", statement))
+        root = DiagramNode("post-processing", "of noisy tables, which costs nothing", facts, tuple(children))
     else:
-        root = Node(
-            "public", "reads nothing private, so it costs nothing", (Fact("sql", statement),), tuple(children)
+        root = DiagramNode(
+            "public",
+            "reads nothing private, so it costs nothing",
+            (DiagramFact("sql", statement),),
+            tuple(children),
         )
     queries = {}
     if sql:
@@ -149,25 +152,29 @@ def pretty(query: str, dialect: str = "duckdb") -> str:
 # Releases ----------------------------------------------------------------------------------------------------
 
 
-def _release(release: PlannedRelease, plan: QueryPlan, policy: Policy) -> Node:
-    facts = [Fact("epsilon", show(release.epsilon))]
+def _release(release: PlannedRelease, plan: QueryPlan, policy: Policy) -> DiagramNode:
+    facts = [DiagramFact("epsilon", show(release.epsilon))]
     if release.estimated is not None:
-        facts = [Fact("epsilon", f"{show(release.epsilon)}, with all tables of the same rows")]
+        facts = [DiagramFact("epsilon", f"{show(release.epsilon)}, with all tables of the same rows")]
     if isinstance(release.estimated, SeriesLaw):
-        facts = [Fact("epsilon", f"{show(release.epsilon)}, for single groups and sums of them together")]
+        facts = [
+            DiagramFact("epsilon", f"{show(release.epsilon)}, for single groups and sums of them together")
+        ]
     if isinstance(release.estimated, Pieced):
         facts = [
-            Fact("epsilon", f"{show(release.epsilon)}, with all questions that are made of the same pieces")
+            DiagramFact(
+                "epsilon", f"{show(release.epsilon)}, with all questions that are made of the same pieces"
+            )
         ]
     facts.append(_neighbours(release))
     if release.discovery is None:
-        facts.append(Fact("groups", f"{release.cells:,}", release.cells))
+        facts.append(DiagramFact("groups", f"{release.cells:,}", release.cells))
     else:
         facts.append(_found(release, release.discovery))
     facts += [_key(key, release, index, policy) for index, key in enumerate(release.keys)]
     facts += [_measure(release, index) for index in range(len(release.measures))]
     facts += [_output(release, index, plan.post) for index in range(len(release.aggregates))]
-    return Node(
+    return DiagramNode(
         "release",
         release.name,
         tuple(facts),
@@ -175,14 +182,14 @@ def _release(release: PlannedRelease, plan: QueryPlan, policy: Policy) -> Node:
     )
 
 
-def _neighbours(release: PlannedRelease) -> Fact:
+def _neighbours(release: PlannedRelease) -> DiagramFact:
     several = any(part.rows.per_unit for part in release.parts)
     subject = "all rows of one unit" if several else "one row"
     step = "added or removed" if release.unit_factor == 1 else "replaced"
-    return Fact("hides", f"{subject}, {step}", {"what": subject, "unit_factor": release.unit_factor})
+    return DiagramFact("hides", f"{subject}, {step}", {"what": subject, "unit_factor": release.unit_factor})
 
 
-def _found(release: PlannedRelease, discovery: Discovery) -> Fact:
+def _found(release: PlannedRelease, discovery: Discovery) -> DiagramFact:
     """How groups are found that are not public."""
     chance = discovery.mechanism(release)
     cap = discovery.part.cap
@@ -203,13 +210,13 @@ def _found(release: PlannedRelease, discovery: Discovery) -> Fact:
         "delta": small(discovery.delta),
         "measure": None if discovery.measure is None else discovery.measure + 1,
     }
-    return Fact("groups", "\n".join(lines), data)
+    return DiagramFact("groups", "\n".join(lines), data)
 
 
-def _key(key: Key, release: PlannedRelease, index: int, policy: Policy) -> Fact:
+def _key(key: Key, release: PlannedRelease, index: int, policy: Policy) -> DiagramFact:
     text = words(key.expression)
     if not key.public:
-        return Fact("key", f"{text}: not public, so its values are found", {"expression": text, "values": None,
+        return DiagramFact("key", f"{text}: not public, so its values are found", {"expression": text, "values": None,
                                                                             "from": "the data"}, many=True)  # fmt: skip
     sources, rules = [], []
     for part in release.parts:
@@ -221,12 +228,14 @@ def _key(key: Key, release: PlannedRelease, index: int, policy: Policy) -> Fact:
     data: Json = {"expression": text, "values": len(key.values), "from": where}
     public = {"a public table"}
     if isinstance(key.expression, Column) and len(set(rules)) == 1 and set(rules) != public:
-        return Fact("key", f"{text}: {rules[0]}", data, many=True)
+        return DiagramFact("key", f"{text}: {rules[0]}", data, many=True)
     count = f"{len(key.values):,} value{'s' * (len(key.values) != 1)}"
-    return Fact("key", f"{text}: {count}, {values(key.values)}, computed from {where}", data, many=True)
+    return DiagramFact(
+        "key", f"{text}: {count}, {values(key.values)}, computed from {where}", data, many=True
+    )
 
 
-def _measure(release: PlannedRelease, index: int) -> Fact:
+def _measure(release: PlannedRelease, index: int) -> DiagramFact:
     measure = release.measures[index]
     total, scale, share = release.sensitivity(measure), release.scale(index), release.shares[index]
     subject = measure.name + (
@@ -275,7 +284,7 @@ def _measure(release: PlannedRelease, index: int) -> Fact:
         data |= {"scale": float(scale), "natural_scale": size, "natural_unit": unit}
     else:
         data |= _gaussian(release, index)
-    return Fact("measure", "\n".join(lines), data, many=True)
+    return DiagramFact("measure", "\n".join(lines), data, many=True)
 
 
 def _noise(release: PlannedRelease, index: int, row: str, one_unit: str) -> list[str]:
@@ -330,7 +339,7 @@ def _natural(measure: AnyMeasure, scale: Fraction) -> tuple[float, str]:
     return float(scale if isinstance(measure, QuantileTree) else scale / measure.row_sensitivity), "rows"
 
 
-def _output(release: PlannedRelease, index: int, post: exp.Query) -> Fact:
+def _output(release: PlannedRelease, index: int, post: exp.Query) -> DiagramFact:
     aggregate = release.aggregates[index]
     names = shown_as(post, release.name, aggregate_name(index))
     shown = f"{', '.join(names)} = {aggregate.sql}" if names and names != [aggregate.sql] else aggregate.sql
@@ -340,7 +349,7 @@ def _output(release: PlannedRelease, index: int, post: exp.Query) -> Fact:
     if spread is not None:
         text += f"; its noise has standard deviation {_figure(spread)}"
         data["standard_deviation"] = spread
-    return Fact("output", text, data, many=True)
+    return DiagramFact("output", text, data, many=True)
 
 
 def _deviation(release: PlannedRelease, aggregate: Aggregate) -> float | None:
@@ -354,7 +363,7 @@ def _deviation(release: PlannedRelease, aggregate: Aggregate) -> float | None:
     if release.people is not None:
         return math.sqrt(float(weights @ weights) * float(release.people.law.variances[aggregate.measure]))
     law = release.estimated
-    scale = law.scales[aggregate.measure] if isinstance(law, Linear) else release.scale(aggregate.measure)
+    scale = law.scales[aggregate.measure] if isinstance(law, LinearLaw) else release.scale(aggregate.measure)
     return math.sqrt((2.0 if law is None else law.variance) * float(weights @ weights)) * float(scale)
 
 

@@ -12,67 +12,74 @@ from discreet.sql.algebra.relation import RAW, Relation
 from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.inspect.column_rules import rule
-from discreet.sql.inspect.diagram import Fact, Node
+from discreet.sql.inspect.diagram import DiagramFact, DiagramNode
 from discreet.sql.inspect.wording import words
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 
 
-def part_node(release: PlannedRelease, index: int, policy: Policy) -> Node:
+def part_node(release: PlannedRelease, index: int, policy: Policy) -> DiagramNode:
     """The private rows of one part of a release, down to the tables."""
     part = release.parts[index]
     arguments = [argument for m in release.measures if m.part == index for argument in m.arguments]
     needed = read([*part.keys, *arguments])
     title = "that are aggregated" if len(release.parts) == 1 else f"of part {index + 1}"
-    return Node(
-        "rows", title, (Fact("cap", _cap(part), part.cap),), (_rows(part.rows.relation, needed, policy),)
+    return DiagramNode(
+        "rows",
+        title,
+        (DiagramFact("cap", _cap(part), part.cap),),
+        (_rows(part.rows.relation, needed, policy),),
     )
 
 
-def _rows(relation: Relation, needed: set[str], policy: Policy) -> Node:
+def _rows(relation: Relation, needed: set[str], policy: Policy) -> DiagramNode:
     children = tuple(_rows(child, used, policy) for child, used in below(relation, needed))
     if isinstance(relation, rel.Scan):
         return _scan(relation, needed, policy)
     if isinstance(relation, rel.Select):
-        where = () if relation.where is None else (Fact("where", words(relation.where)),)
+        where = () if relation.where is None else (DiagramFact("where", words(relation.where)),)
         if relation.items is None:
-            return Node("rows", "that are filtered", where, children)
+            return DiagramNode("rows", "that are filtered", where, children)
         made = [(n, item) for n, item in relation.items if n in needed and words(item) != n]
-        computed = tuple(Fact("column", f"{n} = {words(item)}", many=True) for n, item in made)
-        return Node("rows", "that are computed" if made else "that are passed on", where + computed, children)
+        computed = tuple(DiagramFact("column", f"{n} = {words(item)}", many=True) for n, item in made)
+        return DiagramNode(
+            "rows", "that are computed" if made else "that are passed on", where + computed, children
+        )
     if isinstance(relation, rel.PerUnit):
-        keys = tuple(Fact("key", f"{n} = {words(item)}", many=True) for n, item in relation.keys)
+        keys = tuple(DiagramFact("key", f"{n} = {words(item)}", many=True) for n, item in relation.keys)
         made_of = tuple(
-            Fact("column", f"{n} = {_template(a.spelling, a.args)}", many=True)
+            DiagramFact("column", f"{n} = {_template(a.spelling, a.args)}", many=True)
             for n, a in relation.aggregates
             if n in needed
         )
         title = "one row for each unit" + (" and group" if keys else "")
-        return Node("per-unit", title, keys + made_of, children)
+        return DiagramNode("per-unit", title, keys + made_of, children)
     if isinstance(relation, rel.Windowed):
         made_of = tuple(
-            Fact("column", f"{n} = {_template(w.spelling, w.args)}", many=True)
+            DiagramFact("column", f"{n} = {_template(w.spelling, w.args)}", many=True)
             for n, w in relation.windows
             if n in needed
         )
-        return Node("rows", "with windows, each over the rows of one unit", made_of, children)
+        return DiagramNode("rows", "with windows, each over the rows of one unit", made_of, children)
     if isinstance(relation, rel.Union):
-        return Node("rows", "of several relations, one after the other", (), children)
-    on = () if relation.on is None else (Fact("on", words(relation.on)),)
+        return DiagramNode("rows", "of several relations, one after the other", (), children)
+    on = () if relation.on is None else (DiagramFact("on", words(relation.on)),)
     if isinstance(relation, rel.PublicJoin):
         table = relation.table
         if isinstance(table, ReleasedTable):
-            given = Node("released first", table.sql, ())
-            return Node("rows", f"{_outer(relation)} with released numbers", on, (*children, given))
+            given = DiagramNode("released first", table.sql, ())
+            return DiagramNode("rows", f"{_outer(relation)} with released numbers", on, (*children, given))
         if isinstance(table, rel.Places):
             title = f"beside the items of {table.items}, at most {relation.partners:,} of each row"
-            return Node("rows", title + " or nothing" * relation.outer, (), children)
+            return DiagramNode("rows", title + " or nothing" * relation.outer, (), children)
         columns = ", ".join(table.data.column_names)
-        public = Node("public table", "", (Fact("columns", columns), _rows_of(table.data.num_rows)))
-        return Node("rows", f"{_outer(relation)} with a public table", on, (*children, public))
+        public = DiagramNode(
+            "public table", "", (DiagramFact("columns", columns), _rows_of(table.data.num_rows))
+        )
+        return DiagramNode("rows", f"{_outer(relation)} with a public table", on, (*children, public))
     if isinstance(relation, rel.Matching):
         title = f"of units {'without' if relation.anti else 'with'} a match"
-        return Node("rows", title, on, children)
-    return Node("rows", f"{_outer(relation)} on the unit", on, children)
+        return DiagramNode("rows", title, on, children)
+    return DiagramNode("rows", f"{_outer(relation)} on the unit", on, children)
 
 
 def _outer(relation: rel.Join | rel.PublicJoin) -> str:
@@ -87,7 +94,7 @@ def _template(text: str, args: Sequence[Expression]) -> str:
     return re.sub(r"\s*\{over\}", " OVER (…)", text)
 
 
-def _scan(relation: rel.Scan, needed: set[str], policy: Policy) -> Node:
+def _scan(relation: rel.Scan, needed: set[str], policy: Policy) -> DiagramNode:
     table = relation.table
     unit = (
         "each row is one unit"
@@ -96,10 +103,10 @@ def _scan(relation: rel.Scan, needed: set[str], policy: Policy) -> Node:
     )
     used = sorted({name.removeprefix(RAW) for name in needed} & set(table.columns))
     facts = [
-        Fact("column", f"{table.columns[n].name}: {rule(table, table.columns[n], policy)}", many=True)
+        DiagramFact("column", f"{table.columns[n].name}: {rule(table, table.columns[n], policy)}", many=True)
         for n in used
     ]
-    return Node("private table", table.name, (Fact("unit", unit), *facts))
+    return DiagramNode("private table", table.name, (DiagramFact("unit", unit), *facts))
 
 
 def _cap(part: MeasuredRows) -> str:
@@ -114,10 +121,10 @@ def _cap(part: MeasuredRows) -> str:
     return f"at most {part.cap:,} row{plural} of each {' = '.join(units)}{within}, the others are dropped"
 
 
-def public_table(name: str, rows: int) -> Node:
+def public_table(name: str, rows: int) -> DiagramNode:
     """A public table and its size."""
-    return Node("public table", name, (_rows_of(rows),))
+    return DiagramNode("public table", name, (_rows_of(rows),))
 
 
-def _rows_of(count: int) -> Fact:
-    return Fact("rows", f"{count:,}", count)
+def _rows_of(count: int) -> DiagramFact:
+    return DiagramFact("rows", f"{count:,}", count)

@@ -23,7 +23,7 @@ from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.lower.run import NoisyIntegers
 from discreet.sql.measures.measure import columns
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.drafts.draft import for_all_literals
+from discreet.sql.plan.generic.generic_plan import for_all_arguments
 from discreet.sql.plan.plan import PlannedRelease, QueryPlan
 from discreet.sql.plan.unknown_groups import imagined
 
@@ -211,10 +211,10 @@ def _foreseen(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, gro
 def _errors_once(
     plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, group_rows: int
 ) -> tuple[dict[str, float], bool]:
-    """`expected_errors`, worked out once for all literals where they decide no error."""
+    """`expected_errors`, worked out once for all arguments where they decide no error."""
     if len(plan.releases) != 1 or plan.workloads or plan.cut_off or plan.shaping:
         return expected_errors(plan, public, level, group_rows)
-    errors, assuming = for_all_literals(
+    errors, assuming = for_all_arguments(
         plan.releases[0],
         f"errors {level} {group_rows}",
         lambda release: expected_errors(plan.with_releases([release]), public, level, group_rows),

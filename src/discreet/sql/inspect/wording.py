@@ -20,11 +20,11 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.keys import Key
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
 from discreet.sql.expressions.span import EPOCH, MICROSECOND, Span, Value
-from discreet.sql.measures.measure import Measure
-from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
+from discreet.sql.measures.measure import Moments
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease, QueryPlan
 
 if TYPE_CHECKING:
-    from discreet.sql.inspect.diagram import Fact, Json
+    from discreet.sql.inspect.diagram import DiagramFact, Json
     from discreet.sql.plan.workloads.series_law import SeriesLaw
 
 SHOWN_VALUES = 6
@@ -180,24 +180,26 @@ def _gaussian(plan: QueryPlan) -> list[str]:
     """The line on Gaussian noise: which columns have it, and its price."""
     if not plan.gaussian:
         return []
-    from discreet.sql.plan.workloads.linear import Linear
+    from discreet.sql.plan.workloads.linear import LinearLaw
 
     columns = [
         aggregate.sql for release in plan.releases for aggregate in release.aggregates
         if release.gaussian(aggregate.measure) is not None
-        or (isinstance(release.estimated, Linear) and release.estimated.gaussian)
+        or (isinstance(release.estimated, LinearLaw) and release.estimated.gaussian)
     ]  # fmt: skip
     more = f" and {len(columns) - SHOWN_VALUES} more" if len(columns) > SHOWN_VALUES else ""
     named = ", ".join(columns[:SHOWN_VALUES])
     return [f"{named}{more}: Gaussian noise, which errs less here, for delta {small(plan.gaussian)}"]
 
 
-def facts_of(plan: QueryPlan) -> list[Fact]:
+def facts_of(plan: QueryPlan) -> list[DiagramFact]:
     """The same as facts of the plan."""
-    from discreet.sql.inspect.diagram import Fact
+    from discreet.sql.inspect.diagram import DiagramFact
 
     return [
-        Fact("together", f"{_measured(workload)}\n{_saved(plan, workload)}", _data(plan, workload), many=True)
+        DiagramFact(
+            "together", f"{_measured(workload)}\n{_saved(plan, workload)}", _data(plan, workload), many=True
+        )
         for workload in plan.workloads
     ]
 
@@ -249,7 +251,7 @@ def errors_of(series: SeriesLaw, release: PlannedRelease) -> list[tuple[str, flo
     ]
 
 
-def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, float]]:
+def questions_of(plan: QueryPlan, workload: JointWorkload) -> list[tuple[str, float, float]]:
     """Of each table of pieces its rows, and the standard deviation of its noise in rows: measured so, and apart."""
     from discreet.sql.plan.workloads.pieced import Pieced
     from discreet.sql.plan.workloads.places import base_of
@@ -265,14 +267,14 @@ def questions_of(plan: QueryPlan, workload: Workload) -> list[tuple[str, float, 
         named += f" by {keys_of(table)}" if table.keys else ""
         unit = float(law.scales[0]) / table.measures[0].row_sensitivity
         first = table.measures[0]
-        replaced = table.unit_factor > 1 and not table.keys and isinstance(first, Measure)
+        replaced = table.unit_factor > 1 and not table.keys and isinstance(first, Moments)
         alone = first.replacing_sensitivity / (2 * first.row_sensitivity) if replaced else 1.0
         shares = math.sqrt(len(tables)) if law.gaussian else len(tables)  # of rho, or of epsilon
         out.append((named, unit * math.sqrt(law.variance), unit * math.sqrt(2) * shares * alone))
     return out
 
 
-def _measured(workload: Workload) -> str:
+def _measured(workload: JointWorkload) -> str:
     if workload.pieces is not None:
         from discreet.planning.ranges.pieces import Pieces
 
@@ -312,7 +314,7 @@ def _cut(expression: Expression) -> Expression:
     return test.args[0] if isinstance(test, Call) else test
 
 
-def _saved(plan: QueryPlan, workload: Workload) -> str:
+def _saved(plan: QueryPlan, workload: JointWorkload) -> str:
     listed = []
     if workload.pieces is not None:
         found = questions_of(plan, workload)
@@ -331,7 +333,7 @@ def _saved(plan: QueryPlan, workload: Workload) -> str:
     return f"standard deviation of the noise, in rows: {'; '.join(listed)}"
 
 
-def _data(plan: QueryPlan, workload: Workload) -> Json:
+def _data(plan: QueryPlan, workload: JointWorkload) -> Json:
     if workload.pieces is not None:
         questions: list[Json] = [
             {"rows": name, "standard_deviation": own, "apart": apart}
@@ -364,5 +366,5 @@ def _data(plan: QueryPlan, workload: Workload) -> Json:
     return {"measured": measured, "tables": tables}
 
 
-def _tables(plan: QueryPlan, workload: Workload) -> list[PlannedRelease]:
+def _tables(plan: QueryPlan, workload: JointWorkload) -> list[PlannedRelease]:
     return [release for release in plan.releases if release.name in workload.tables]

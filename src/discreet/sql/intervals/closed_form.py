@@ -26,7 +26,7 @@ from discreet.sql.measures.all_rows import AllRows, noise_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.drafts.draft import unfilled
+from discreet.sql.plan.generic.generic_plan import generic_release
 from discreet.sql.plan.plan import Aggregate, PlannedRelease
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def linear_half_width(release: PlannedRelease, aggregate: Aggregate, confidence:
 
     Rounding to whole numbers afterwards is covered: the half-width of a whole quantity is rounded up.
     """
-    # The noise depends on no literal of the question, and a service is asked the same shape again and again.
-    known: dict[object, float | None] = unfilled(release).memo.setdefault("half-widths", {})
+    # The noise depends on no argument of the question, and a service is asked the same template again and again.
+    known: dict[object, float | None] = generic_release(release).memo.setdefault("half-widths", {})
     key = (aggregate.measure, aggregate.quantity, aggregate.whole, confidence)
     found = known.get(key, math.nan)  # another thread may clear it at any time
     if found is not None and math.isnan(found):

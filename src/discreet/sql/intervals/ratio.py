@@ -38,7 +38,7 @@ HALVINGS = 60
 
 
 @dataclass(frozen=True)
-class Linear:
+class LinearCombination:
     """A sum of aggregates of one noisy table, each times a constant.
 
     Attributes:
@@ -47,17 +47,17 @@ class Linear:
 
     terms: tuple[tuple[int, float], ...]
 
-    def times(self, factor: float) -> Linear:
+    def times(self, factor: float) -> LinearCombination:
         """The same, that many times."""
-        return Linear(tuple((index, own * factor) for index, own in self.terms))
+        return LinearCombination(tuple((index, own * factor) for index, own in self.terms))
 
 
 @dataclass(frozen=True)
 class Ratio:
     """A quotient of two such sums."""
 
-    top: Linear
-    bottom: Linear
+    top: LinearCombination
+    bottom: LinearCombination
 
 
 def ratio_in(node: exp.Expr, table: str) -> Ratio | None:
@@ -98,11 +98,11 @@ def _constant(node: exp.Expr) -> float | None:
     return None
 
 
-def _linear(node: exp.Expr, table: str) -> Linear | None:
+def _linear(node: exp.Expr, table: str) -> LinearCombination | None:
     node = _plain(node)
     if isinstance(node, exp.Column):
         number = aggregate_number(node.name)
-        return Linear(((number, 1.0),)) if node.table == table and number is not None else None
+        return LinearCombination(((number, 1.0),)) if node.table == table and number is not None else None
     if isinstance(node, exp.Neg):
         inner = _linear(node.this, table)
         return None if inner is None else inner.times(-1.0)
@@ -116,11 +116,11 @@ def _linear(node: exp.Expr, table: str) -> Linear | None:
         left, right = _linear(node.this, table), _linear(node.expression, table)
         if left is None or right is None:
             return None
-        return Linear(left.terms + right.times(-1.0 if isinstance(node, exp.Sub) else 1.0).terms)
+        return LinearCombination(left.terms + right.times(-1.0 if isinstance(node, exp.Sub) else 1.0).terms)
     return None
 
 
-def weights(release: PlannedRelease, sum_: Linear) -> Floats | None:
+def weights(release: PlannedRelease, sum_: LinearCombination) -> Floats | None:
     """A sum of aggregates as one of the integers of a group: float64 array (integers,); None where it is not linear."""
     out = np.zeros(sum(measure.entries for measure in release.measures))
     for index, factor in sum_.terms:

@@ -17,7 +17,7 @@ PREFIX = "__s"
 
 
 @dataclass
-class Steps:
+class ComputedColumns:
     """The columns that are computed first.
 
     Attributes:
@@ -78,7 +78,9 @@ class Steps:
         return level[expression], depth + 1
 
 
-def reduce_all(expressions: Sequence[Expression], dialect: Dialect) -> tuple[Steps, list[Expression]]:
+def reduce_all(
+    expressions: Sequence[Expression], dialect: Dialect
+) -> tuple[ComputedColumns, list[Expression]]:
     """Several expressions, none of which is written more than once.
 
     Example:
@@ -91,5 +93,5 @@ def reduce_all(expressions: Sequence[Expression], dialect: Dialect) -> tuple[Ste
         >>> steps.over("SELECT x FROM t"), spell(reduced, STANDARD)
         ('SELECT *, ("x" * "x") AS "__s0_0" FROM (SELECT x FROM t) AS s0', '("__s0_0" * "__s0_0")')
     """
-    steps = Steps(dialect)
+    steps = ComputedColumns(dialect)
     return steps, [steps.reduced(expression) for expression in expressions]

@@ -21,7 +21,7 @@ from discreet.sql.dialects import named
 from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
-from discreet.sql.lower.common_subexpressions import Steps, reduce_all
+from discreet.sql.lower.common_subexpressions import ComputedColumns, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
 from discreet.sql.lower.group_numbers import (
     Axes,
@@ -32,9 +32,9 @@ from discreet.sql.lower.group_numbers import (
     with_numbers,
 )
 from discreet.sql.lower.relation_sql import read_by
-from discreet.sql.lower.texts.template import filled_in
+from discreet.sql.lower.texts.query_template import from_template
 from discreet.sql.measures.group_sizes import with_sizes
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
 from discreet.sql.plan.plan import AnyMeasure, MeasuredRows, PlannedRelease
@@ -98,8 +98,8 @@ def compile_part(
             made = _compile_part(release, number, named(dialect), salt, portable, units, near, quick)
             return made.sql, made.tables
 
-        filled = None if release.cells > MOST_KEPT else filled_in(release, key, named(dialect), write)
-        sql, tables = filled or write(release)
+        templated = None if release.cells > MOST_KEPT else from_template(release, key, named(dialect), write)
+        sql, tables = templated or write(release)
         compiled = Compiled(sql, dict(tables))
         if release.cells > MOST_KEPT or len(known) >= MOST_PARTS:
             return compiled
@@ -119,7 +119,7 @@ def _compile_part(
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
-    steps = Steps(dialect)
+    steps = ComputedColumns(dialect)
     items = _items(part, measures, steps)
     numbered = numbered_axes(release) if part.rows.per_unit else ()
     short = short_axes(release, numbered, dialect) if quick else ()
@@ -166,7 +166,7 @@ def _compile_part(
     return Compiled(f"SELECT {numbers}, {outputs} FROM ({groups}) AS g{''.join(joins)}{where}", tables)
 
 
-def _items(part: MeasuredRows, measures: list[AnyMeasure], steps: Steps) -> list[tuple[str, str]]:
+def _items(part: MeasuredRows, measures: list[AnyMeasure], steps: ComputedColumns) -> list[tuple[str, str]]:
     """Name and SQL of the columns that a row must carry: its keys, and the integers of each measure."""
     items = [
         (key_name(index), spell(steps.reduced(canonical_key(key)), steps.dialect))
@@ -181,7 +181,7 @@ def _items(part: MeasuredRows, measures: list[AnyMeasure], steps: Steps) -> list
 
 def adds_up(release: PlannedRelease, number: int) -> bool:
     """Whether the counts of a part over several slices of the units add up to its counts over all of them."""
-    distinct = any(isinstance(m, Measure) and m.distinct for m in release.measures if m.part == number)
+    distinct = any(isinstance(m, Moments) and m.distinct for m in release.measures if m.part == number)
     return release.parts[number].rows.per_unit and not distinct
 
 
@@ -221,7 +221,9 @@ def _over_raw(part: MeasuredRows, measure: AnyMeasure) -> AnyMeasure:
     return measure.over(raw)
 
 
-def _rows(part: MeasuredRows, used: list[Expression], items: list[tuple[str, str]], steps: Steps) -> str:
+def _rows(
+    part: MeasuredRows, used: list[Expression], items: list[tuple[str, str]], steps: ComputedColumns
+) -> str:
     needed = {column.name for expression in used for column in leaves(expression)}
     source = steps.over(read_by(used, part.rows.relation, needed, steps.dialect))
     listed = [f"{sql} AS {name}" for name, sql in items]
@@ -236,7 +238,7 @@ def _sized(rows: str, keys: Sequence[str], measures: Sequence[AnyMeasure]) -> st
     sized = [
         f"t{index}"
         for index, own in enumerate(measures)
-        if isinstance(own, Measure) and own.sizes is not None
+        if isinstance(own, Moments) and own.sizes is not None
     ]
     return with_sizes(rows, keys, sized) if sized else rows
 
@@ -281,13 +283,13 @@ def _portable(
     types.update({key_name(axis[0]): Type.INTEGER for axis in numbered})
     for index, measure in enumerate(measures):
         if (
-            isinstance(measure, Measure)
+            isinstance(measure, Moments)
             and measure.distinct
             and measure.degree == 0
             and measure.argument is not None
         ):
             types[f"t{index}"] = measure.argument.type
-        elif isinstance(measure, Measure) and measure.argument is not None:
+        elif isinstance(measure, Moments) and measure.argument is not None:
             types[f"t{index}"] = Type.INTEGER
     return types
 
@@ -297,7 +299,7 @@ def _spans(release: PlannedRelease, measures: list[AnyMeasure], numbered: Axes) 
     spans = {
         f"t{index}": span
         for index, measured in enumerate(measures)
-        if isinstance(measured, Measure | QuantileTree | Ranks) and (span := measured.span)
+        if isinstance(measured, Moments | QuantileTree | Ranks) and (span := measured.span)
     }
     for axis in axes(release.keys):
         run = release.keys[axis[0]].range()

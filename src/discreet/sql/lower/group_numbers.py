@@ -16,7 +16,7 @@ from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra.keys import Key, axes
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.expressions.dialect import Dialect, quote
-from discreet.sql.expressions.marked import EDGE
+from discreet.sql.expressions.numbered_parameter import EDGE
 from discreet.sql.lower.key_lists import key_list
 from discreet.sql.plan.plan import PlannedRelease
 
@@ -54,7 +54,7 @@ def numbered_axes(release: PlannedRelease) -> Axes:
 def short_axes(release: PlannedRelease, numbered: Axes, dialect: Dialect) -> Axes:
     """Those of the lists of keys that are single texts, and so few that CASE gives their places faster than a join.
 
-    A text with `EDGE` is left to the join: in a query it would look like a mark, and a literal would be put into it.
+    A text with `EDGE` is left to the join: there it would look like a parameter, and an argument would take its place.
     """
     keys = release.keys
     return [

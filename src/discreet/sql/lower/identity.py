@@ -22,13 +22,13 @@ from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
 from discreet.sql.lower.key_lists import digest_of
 from discreet.sql.lower.sequence import given_to
-from discreet.sql.plan.drafts.draft import unfilled
-from discreet.sql.plan.plan import PlannedRelease, QueryPlan, Workload
-from discreet.sql.syntax.alike.blanks import ValueNeededError
+from discreet.sql.plan.generic.generic_plan import generic_release
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease, QueryPlan
+from discreet.sql.syntax.parameters.parameter_node import ValueNeededError
 
 SALT = 0
 """In the place of the secret of the data set, which decides no identity."""
-NAMES = {"QuantileTree": "Tree", "JointMoments": "Joint"}
+NAMES = {"QuantileTree": "Tree", "JointMoments": "Joint", "Moments": "Measure", "ValueGrid": "Grid"}
 """The names of classes in the identities that ledgers keep, where they differ from those here."""
 
 
@@ -66,7 +66,7 @@ def identity(plan: QueryPlan, dialect: str) -> str:
     return state.hexdigest()
 
 
-def _rhos(workload: Workload, dialect: Dialect) -> bytes:
+def _rhos(workload: JointWorkload, dialect: Dialect) -> bytes:
     """The Gaussian noise of weighted sums; nothing where it is Laplace noise."""
     ((_, measured),) = workload.marginals
     squares = tuple(measured.square(measure) for measure in measured.measures)
@@ -87,12 +87,12 @@ def _pieces(release: PlannedRelease, dialect: Dialect) -> Iterator[bytes]:
 
 
 def _read_as(release: PlannedRelease, cells: int, dialect: Dialect) -> Iterable[bytes]:
-    """How the integers are read, and their noise; written once for all literals that it does not depend on."""
-    draft = unfilled(release)
-    known: dict[tuple[str, int], tuple[bytes, ...]] = draft.memo.setdefault("read as", {})
+    """How the integers are read, and their noise; written once for all arguments that it does not depend on."""
+    generic = generic_release(release)
+    known: dict[tuple[str, int], tuple[bytes, ...]] = generic.memo.setdefault("read as", {})
     if (dialect.name, cells) not in known:
         try:
-            known[dialect.name, cells] = tuple(_written_as(draft, cells, dialect))
+            known[dialect.name, cells] = tuple(_written_as(generic, cells, dialect))
         except ValueNeededError:
             return _written_as(release, cells, dialect)
     return known[dialect.name, cells]

@@ -12,7 +12,7 @@ over a row: keys and units are compared and counted, and nothing else.
 
 from __future__ import annotations
 
-from discreet.sql.algebra.catalog import PrivateTable, Step
+from discreet.sql.algebra.catalog import PrivateTable, UnitStep
 from discreet.sql.expressions.dialect import Dialect, quote
 
 OWNER, KEY, ROWS = "__owner", "__key_", "__rows"
@@ -44,7 +44,7 @@ def source_of(table: PrivateTable, dialect: Dialect, aliased: bool = False) -> s
     return f"{name} AS {ROWS} LEFT JOIN ({_owners(table.step, dialect)}) AS {OWNER} ON {on}"
 
 
-def _owners(step: Step, dialect: Dialect) -> str:
+def _owners(step: UnitStep, dialect: Dialect) -> str:
     """The keys of the parent whose rows are all of one unit, each once, with that unit."""
     parent = step.parent
     keys = [f"{KEY}{index}" for index in range(len(step.told))]

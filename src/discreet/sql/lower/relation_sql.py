@@ -15,7 +15,7 @@ from discreet.sql.algebra.relation import RAW, UNIT, Relation, unit_of
 from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import Dialect, aggregated, quote
 from discreet.sql.expressions.expression import Expression, spell
-from discreet.sql.lower.common_subexpressions import Steps
+from discreet.sql.lower.common_subexpressions import ComputedColumns
 from discreet.sql.lower.owners import source_of, unit_item
 from discreet.sql.lower.texts.written_out import fence, reading, see_correlated
 
@@ -77,7 +77,7 @@ def _scan(relation: rel.Scan, needed: set[str], dialect: Dialect) -> str:
 
 
 def _select(relation: rel.Select, needed: set[str], dialect: Dialect) -> str:
-    used, steps = read([relation.where]), Steps(dialect)
+    used, steps = read([relation.where]), ComputedColumns(dialect)
     if relation.items is None:
         used |= needed
         items = [quote(name, dialect) for name in sorted(needed)]
@@ -155,7 +155,7 @@ def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> str:
     aggregates = [(name, a) for name, a in relation.aggregates if name in needed]
     grouped = [*(item for _, item in relation.keys), *(arg for _, a in aggregates for arg in a.args)]
     used = read(grouped)
-    steps = Steps(dialect)
+    steps = ComputedColumns(dialect)
     keys = [spell(canonical(steps.reduced(item)), dialect) for _, item in relation.keys]
     items = [f"{sql} AS {quote(name, dialect)}" for sql, (name, _) in zip(keys, relation.keys, strict=True)]
     for name, aggregate in aggregates:

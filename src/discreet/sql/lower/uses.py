@@ -14,7 +14,7 @@ from discreet.mechanisms.numeric.laplace_vector import LaplaceVector
 from discreet.release.draw import Use
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.ranks import Ranks
-from discreet.sql.plan.drafts.draft import for_all_literals
+from discreet.sql.plan.generic.generic_plan import for_all_arguments
 from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def uses_of(releases: Iterable[PlannedRelease]) -> dict[str, Use]:
 
 
 def _uses(release: PlannedRelease) -> dict[str, Use]:
-    """Those of one release; they are worked out once for all literals that they do not depend on."""
-    return for_all_literals(release, "uses", _worked_out)
+    """Those of one release; they are worked out once for all arguments that they do not depend on."""
+    return for_all_arguments(release, "uses", _worked_out)
 
 
 def _worked_out(release: PlannedRelease) -> dict[str, Use]:

@@ -16,7 +16,7 @@ from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.run import EVERY, NoisyIntegers, blocks, exact_integers
 from discreet.sql.lower.uses import use_of
 from discreet.sql.measures.measure import columns
-from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.plan import AnyMeasure, JointWorkload, PlannedRelease, QueryPlan
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -33,7 +33,7 @@ ShownCells: TypeAlias = Callable[[Sequence[AnyMeasure], "Integers", Sequence[int
 """Of measures, cells (series, cells, integers) and their binary places the cells that are shown."""
 
 
-def run_workload(workload: Workload, engine: Engine, salt: int, draw: Draw) -> list[NoisyIntegers]:
+def run_workload(workload: JointWorkload, engine: Engine, salt: int, draw: Draw) -> list[NoisyIntegers]:
     """Compute the marginals of a workload, and have noise drawn on them.
 
     Privacy: epsilon-DP with epsilon = the sum over the marginals of `PlannedRelease.epsilon`. The integers of the
@@ -108,7 +108,7 @@ def tables_of(
 
 
 def _estimated(
-    workload: Workload,
+    workload: JointWorkload,
     known: Mapping[str, NoisyIntegers],
     tables: Sequence[PlannedRelease],
     shape: ShownCells | None,
@@ -197,7 +197,7 @@ def _from_pieces(
 
 
 def _joint(
-    measured: Mapping[Keys, Integers], estimated: Estimated, workload: Workload, places: Sequence[int]
+    measured: Mapping[Keys, Integers], estimated: Estimated, workload: JointWorkload, places: Sequence[int]
 ) -> Integers:
     """The table by all keys that fits the marginals best, in whole steps: int64 (n_1, …, n_k, integers)."""
     every = tuple(range(len(workload.sizes)))

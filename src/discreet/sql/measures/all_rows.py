@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from discreet.records import dataclass
-from discreet.sql.algebra.relation import Relation, Rows, Scan, Select
+from discreet.sql.algebra.relation import PrivateRows, Relation, Scan, Select
 from discreet.sql.expressions.dialect import Dialect
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -39,7 +39,7 @@ Own = TypeVar("Own")
 
 
 @dataclass(frozen=True, slots=True)
-class AllRows(Measure):
+class AllRows(Moments):
     """Integers of an argument that is never NULL, over all rows of a table, whose number is public.
 
     The entries are n, without noise, and b_1, …, b_d; of a sum asked for alone they are the sum.
@@ -60,27 +60,27 @@ class AllRows(Measure):
     def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
         """The scaled integer of a row, never NULL."""
         assert self.span is not None
-        ((name, scaled),) = Measure.row_items(self, name, dialect)
+        ((name, scaled),) = Moments.row_items(self, name, dialect)
         return [(name, f"COALESCE({scaled}, {self.span[0]})")]
 
     def group_items(self, name: str, dialect: Dialect) -> list[str]:
         """The number of rows, and the sums of the other integers."""
-        items = Measure.group_items(self, name, dialect)
+        items = Moments.group_items(self, name, dialect)
         return [f"CAST(COUNT(*) AS {dialect.wide})", *items[1:]] if self.noiseless else items
 
     def estimate(self, quantity: str, noisy: Floats) -> Floats:
-        """Estimate a quantity; see `Measure.estimate`."""
+        """Estimate a quantity; see `Moments.estimate`."""
         if self.weights(quantity) is None:
             noisy = np.concatenate([self._rest(noisy)[..., np.newaxis], noisy[..., 1:]], axis=-1)
-        return Measure.estimate(self, quantity, noisy)
+        return Moments.estimate(self, quantity, noisy)
 
     def _rest(self, entries: Floats) -> Floats:
         """b_0: R n less the sum of the others."""
         return np.asarray(self.row_sensitivity * entries[..., 0] - entries[..., 1:].sum(axis=-1))
 
     def weights(self, quantity: str) -> Floats | None:
-        """The estimate of a linear quantity as weights of the entries; see `Measure.weights`."""
-        out = Measure.weights(self, quantity)
+        """The estimate of a linear quantity as weights of the entries; see `Moments.weights`."""
+        out = Moments.weights(self, quantity)
         if out is None or not self.noiseless:
             return out
         return np.array([self.row_sensitivity * out[0], *(out[1:] - out[0])])
@@ -102,8 +102,8 @@ class AllRows(Measure):
         return self.grid.lo + width * ends[0], self.grid.lo + width * ends[1]
 
     def invented(self, rows: int) -> Integers:
-        """The entries of a group whose values are spread evenly over their bounds; see `Measure.invented`."""
-        out = Measure.invented(self, rows)
+        """The entries of a group whose values are spread evenly over their bounds; see `Moments.invented`."""
+        out = Moments.invented(self, rows)
         out[: self.noiseless] = rows
         return out
 
@@ -116,7 +116,7 @@ def noise_of(measure: object, weights: Floats) -> Floats:
     return out
 
 
-def counts_every_row(rows: Rows) -> bool:
+def counts_every_row(rows: PrivateRows) -> bool:
     """Whether a release counts every row of a private table, each of which is one unit."""
     relation: Relation = rows.relation
     while isinstance(relation, Select) and relation.where is None:
@@ -130,7 +130,7 @@ def of_all_rows(measure: Own) -> Own | AllRows:
     Quantiles, pairs, distinct values and moments beyond the second are not changed.
     """
     if (
-        not isinstance(measure, Measure)
+        not isinstance(measure, Moments)
         or measure.distinct
         or measure.with_null
         or measure.grid is None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from discreet.engines.schema import Type
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression
-from discreet.sql.measures.measure import Grid
+from discreet.sql.measures.measure import ValueGrid
 from discreet.sql.measures.tree_leaves import leaf_sql
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class LeafCounts:
     Attributes:
         argument: the expression.
         grid: the leaves: `levels` of them, as wide as `step`, the first one beginning at `lo`.
-        degree: that of a count; see `Measure`.
+        degree: that of a count; see `Moments`.
         with_null: rows where the expression is NULL are in no leaf.
     """
 
@@ -38,7 +38,7 @@ class LeafCounts:
     __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
 
     argument: Expression
-    grid: Grid
+    grid: ValueGrid
 
     degree: ClassVar = 0
     with_null: ClassVar = False

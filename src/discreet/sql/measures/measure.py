@@ -69,7 +69,7 @@ FINEST = Fraction(1, 2**1000)
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class ValueGrid:
     """The integers that a bounded expression is scaled to.
 
     Attributes:
@@ -86,7 +86,7 @@ class Grid:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Moments:
     """One family of integers per group.
 
     Attributes:
@@ -104,7 +104,7 @@ class Measure:
 
     degree: int
     argument: Expression | None
-    grid: Grid | None
+    grid: ValueGrid | None
     with_null: bool
     part: int = 0
     distinct: bool = False
@@ -158,13 +158,13 @@ class Measure:
         """Whether a quantity is exactly the one integer of a group."""
         return self.entries == 1 and self.grid is None and quantity in ("rows", "count")
 
-    def over(self, rename: Callable[[Expression], Expression]) -> Measure:
+    def over(self, rename: Callable[[Expression], Expression]) -> Moments:
         """The same measure, reading its argument elsewhere; only where it is clamped here anyway."""
         if self.grid is None or self.argument is None:
             return self
         return replace(self, argument=rename(self.argument))
 
-    def reading(self, rename: Callable[[Expression], Expression]) -> Measure:
+    def reading(self, rename: Callable[[Expression], Expression]) -> Moments:
         """The same measure, reading its argument where it was computed already."""
         return self if self.argument is None else replace(self, argument=rename(self.argument))
 
@@ -306,7 +306,7 @@ def _places(degree: int) -> Floats:
     return found
 
 
-def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
+def grid_of(argument: Expression, degree: int, contribution: Fraction) -> ValueGrid:
     """The finest grid whose noise stays within 2^56.
 
     Args:
@@ -327,19 +327,19 @@ def grid_of(argument: Expression, degree: int, contribution: Fraction) -> Grid:
     reach = Fraction(max(abs(lo), abs(hi))) if degree < 0 else Fraction(hi) - Fraction(lo)
     if argument.type is Type.INTEGER and degree < 2 and reach < 2**bits:
         # Integers are their own grid; nothing is rounded.
-        return Grid(lo, hi, Fraction(1), max(1, int(reach)))
+        return ValueGrid(lo, hi, Fraction(1), max(1, int(reach)))
     # the least power of two with reach / step <= 2^bits
     step = Fraction(2) ** (math.ceil(math.log2(reach)) - bits) if reach else Fraction(1)
     while reach / step > 2**bits:
         step *= 2
     step = max(step, FINEST)
-    grid = Grid(lo, hi, step, 1)
+    grid = ValueGrid(lo, hi, step, 1)
     if degree < 0:
         return replace(grid, levels=max(1, abs(scaled(grid, lo, 0.0)), abs(scaled(grid, hi, 0.0))))
     return replace(grid, levels=max(1, scaled(grid, hi, lo)))
 
 
-def scaled_sql(measure: Measure, dialect: Dialect) -> str:
+def scaled_sql(measure: Moments, dialect: Dialect) -> str:
     """The integer t of a row in SQL: 0 <= t <= R (or |t| <= M), NULL where the argument is NULL or NaN.
 
     The clamp stands here, and relies on no bounds of the expression inferred elsewhere; this is the line that the
@@ -368,12 +368,12 @@ def scaled_sql(measure: Measure, dialect: Dialect) -> str:
     return fill(text, [spell(measure.argument, dialect)], dialect)
 
 
-def _span(grid: Grid, degree: int) -> tuple[int, int]:
+def _span(grid: ValueGrid, degree: int) -> tuple[int, int]:
     base = 0.0 if degree < 0 else grid.lo
     return scaled(grid, grid.lo, base), scaled(grid, grid.hi, base)
 
 
-def scaled(grid: Grid, x: float, base: float) -> int:
+def scaled(grid: ValueGrid, x: float, base: float) -> int:
     """The integer of a value in [lo, hi], by the same operations in the same order as in SQL."""
     return math.floor((x - base) * float(1 / grid.step) + 0.5)
 

@@ -30,7 +30,7 @@ from discreet.sql.expressions.dialect import Dialect, divided, total
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import RELATIVE
 from discreet.sql.measures import bernstein
-from discreet.sql.measures.measure import Grid, Measure, scaled_sql
+from discreet.sql.measures.measure import Moments, ValueGrid, scaled_sql
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,8 +56,8 @@ class JointMoments:
     argument: Expression
     other: Expression
     degrees: tuple[int, int]
-    grid: Grid
-    other_grid: Grid
+    grid: ValueGrid
+    other_grid: ValueGrid
     with_null: bool = False
     part: int = 0
 
@@ -114,8 +114,8 @@ class JointMoments:
 
     def row_items(self, name: str, dialect: Dialect) -> list[tuple[str, str]]:
         """Names and SQL of the columns that a row must carry: both scaled integers, or NULL for both."""
-        x = scaled_sql(Measure(2, self.argument, self.grid, False), dialect)
-        y = scaled_sql(Measure(2, self.other, self.other_grid, False), dialect)
+        x = scaled_sql(Moments(2, self.argument, self.grid, False), dialect)
+        y = scaled_sql(Moments(2, self.other, self.other_grid, False), dialect)
         return [(f"{name}x", f"CASE WHEN ({y}) IS NOT NULL THEN {x} END"),
                 (f"{name}y", f"CASE WHEN ({x}) IS NOT NULL THEN {y} END")]  # fmt: skip
 

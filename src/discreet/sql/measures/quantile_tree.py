@@ -26,7 +26,7 @@ from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.measures import count_tree as ct
 from discreet.sql.measures.leaf_counts import LeafCounts
-from discreet.sql.measures.measure import Grid
+from discreet.sql.measures.measure import ValueGrid
 from discreet.sql.measures.tree_leaves import leaf_grid, roundest
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class QuantileTree(LeafCounts):
     """
 
     argument: Expression
-    grid: Grid
+    grid: ValueGrid
     shape: ct.TreeShape
     part: int = 0
 

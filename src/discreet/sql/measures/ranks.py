@@ -20,7 +20,7 @@ import numpy as np
 from discreet.records import dataclass
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.measures.leaf_counts import LeafCounts
-from discreet.sql.measures.measure import Grid
+from discreet.sql.measures.measure import ValueGrid
 from discreet.sql.measures.quantile_tree import quantile_of
 from discreet.sql.measures.tree_leaves import leaf_grid, roundest
 
@@ -51,7 +51,7 @@ class Ranks(LeafCounts):
 
     argument: Expression
     quantiles: tuple[Fraction, ...]
-    grid: Grid
+    grid: ValueGrid
     part: int = 0
     ends: bool = True
 

@@ -12,7 +12,7 @@ from discreet.engines.schema import Type
 from discreet.sql.expressions.clamping import clamped
 from discreet.sql.expressions.dialect import Dialect, fill
 from discreet.sql.expressions.expression import Expression, spell
-from discreet.sql.measures.measure import FINEST, Grid
+from discreet.sql.measures.measure import FINEST, ValueGrid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 
-def leaf_grid(argument: Expression, most: int) -> Grid:
+def leaf_grid(argument: Expression, most: int) -> ValueGrid:
     """The finest grid with at most so many leaves; an integer has no finer one than the integers."""
     span = argument.span
     assert span.lo is not None
@@ -36,7 +36,7 @@ def leaf_grid(argument: Expression, most: int) -> Grid:
             step = max(FINEST, Fraction(2) ** math.floor(math.log2(reach) - math.log2(most)))
     while reach / step > most:
         step *= 2
-    return Grid(lo, hi, step, max(1, math.ceil(reach / step)))
+    return ValueGrid(lo, hi, step, max(1, math.ceil(reach / step)))
 
 
 def roundest(start: Floats, step: float, *, whole: bool) -> Floats:
@@ -55,7 +55,7 @@ def roundest(start: Floats, step: float, *, whole: bool) -> Floats:
     return np.asarray(value)
 
 
-def leaf_sql(argument: Expression, grid: Grid, dialect: Dialect) -> str:
+def leaf_sql(argument: Expression, grid: ValueGrid, dialect: Dialect) -> str:
     """The leaf of a row in SQL, from 0 to the number of leaves - 1; NULL where the argument is NULL or NaN.
 
     The clamp stands here, and relies on no bounds of the expression inferred elsewhere: below the range is the first

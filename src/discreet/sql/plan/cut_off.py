@@ -28,11 +28,11 @@ from discreet.errors import InvalidParameter
 from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.keys import Key
-from discreet.sql.algebra.relation import Rows, raw_column
+from discreet.sql.algebra.relation import PrivateRows, raw_column
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
 from discreet.sql.expressions.span import Span
 from discreet.sql.functions.apply import call, case, must, one_of
-from discreet.sql.measures.measure import Measure, grid_of
+from discreet.sql.measures.measure import Moments, grid_of
 from discreet.sql.plan.plan import Aggregate, CutOff, MeasuredRows, PlannedRelease, QueryPlan
 
 REACH = 4
@@ -115,12 +115,12 @@ def _subjects(release: PlannedRelease) -> Iterator[_Subject]:
                 yield _Subject(VALUES, column.name, own)
 
 
-def _groups_of_units(rows: Rows) -> bool:
+def _groups_of_units(rows: PrivateRows) -> bool:
     """Whether the rows are the groups of units, made to count each unit once in each."""
     return isinstance(rows.relation, rel.PerUnit) and not rows.relation.aggregates
 
 
-def _narrowed(rows: Rows, keys: Sequence[Expression], listed: Sequence[Key]) -> Rows:
+def _narrowed(rows: PrivateRows, keys: Sequence[Expression], listed: Sequence[Key]) -> PrivateRows:
     """The rows that are in a group which is answered."""
     for expression, key in zip(keys, listed, strict=False):
         kept: Expression | None = call("not", must("is_null", expression))
@@ -132,7 +132,7 @@ def _narrowed(rows: Rows, keys: Sequence[Expression], listed: Sequence[Key]) -> 
     return rows
 
 
-def _clamped(rows: Rows, column: Column) -> Expression | None:
+def _clamped(rows: PrivateRows, column: Column) -> Expression | None:
     """Whether the stored value behind a column lies outside its bounds, as 1, 0 or NULL; None where none is read."""
     raw = raw_column(rows.relation, column)
     scans = rel.scans(rows.relation)
@@ -171,7 +171,7 @@ def _measured(subject: _Subject, name: str, epsilon: Fraction, unit_factor: int)
         aggregates = [Aggregate(index, "sum", True, sql) for index in range(2)]
         shown = f"{subject.name} = {cap:,}"
     measures = tuple(
-        Measure(degree, argument, grid_of(argument, degree, unit_factor * part.cap / share), False)
+        Moments(degree, argument, grid_of(argument, degree, unit_factor * part.cap / share), False)
         for (argument, degree), share in zip(measured, shares, strict=True)
     )
     sets = tuple(range(len(measures)))
@@ -185,9 +185,9 @@ def _within(argument: Expression, most: int) -> Expression:
     return replace(argument, span=Span(Fraction(0), Fraction(most), nullable=False))
 
 
-def _units(rows: Rows) -> MeasuredRows:
+def _units(rows: PrivateRows) -> MeasuredRows:
     """One row for each unit, with the number of its rows."""
     every = Span(Fraction(1), None, nullable=False)
     once = rel.PerUnit(rows.relation, (), (("r", rel.UnitAggregate("COUNT(*)", None)),))
     columns = {"r": Column("r", Type.INTEGER, every)}
-    return MeasuredRows(Rows(once, columns, ("r",), True, 1, frozenset(), True), (), 1)
+    return MeasuredRows(PrivateRows(once, columns, ("r",), True, 1, frozenset(), True), (), 1)

@@ -8,7 +8,7 @@ from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.lineage import read
 from discreet.sql.algebra.multiplicity import most_groups
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column
 from discreet.sql.functions import must
@@ -65,7 +65,7 @@ def measured_rows(release: UnplannedRelease, choice: MeasureChoice, limits: Limi
         groups = min(groups, most_groups(rows.relation, read(keys)) or groups)
     if not finding and not release.unknown:
         groups = min(groups, planned_cells(release.keys))  # nobody is in more groups than there are
-    counted = Rows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
+    counted = PrivateRows(once, columns, tuple(columns), True, groups, frozenset(), not keys)
     return MeasuredRows(counted, tuple(columns.values()), groups, 1)
 
 
@@ -80,7 +80,7 @@ def with_row_limits(reading: Reading, limits: Limits) -> Reading:
     return with_limits(reading, per_group)
 
 
-def _per_group(rows: Rows, limits: Limits) -> int | None:
+def _per_group(rows: PrivateRows, limits: Limits) -> int | None:
     """How many rows of a unit are kept in one group; None where nobody says."""
     if limits.max_rows_per_group is not None:
         return limits.max_rows_per_group

@@ -34,9 +34,9 @@ from discreet.errors import InvalidParameter
 from discreet.records import dataclass
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.measures.all_rows import AllRows
-from discreet.sql.measures.measure import SCALE_BITS, Measure
+from discreet.sql.measures.measure import SCALE_BITS, Moments
 from discreet.sql.measures.moments import JointMoments
-from discreet.sql.plan.plan import PlannedRelease, Workload
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease
 from discreet.sql.plan.strategies import Chosen, measure
 from discreet.sql.plan.workloads.gaussian import WeightedWorkload, weighted_of
 
@@ -80,8 +80,8 @@ def with_gaussian(
     weights: Sequence[Sequence[Fraction]],
     shares: Sequence[Sequence[Fraction]],
     delta: Fraction,
-    workloads: Sequence[Workload] = (),
-) -> tuple[list[PlannedRelease], tuple[Workload, ...], Fraction]:
+    workloads: Sequence[JointWorkload] = (),
+) -> tuple[list[PlannedRelease], tuple[JointWorkload, ...], Fraction]:
     """Give Gaussian noise to the measures that err less with it.
 
     Args:
@@ -168,7 +168,7 @@ def _sets(
         for set_index in dict.fromkeys(chosen[index].sets):
             own = [m for m, of in zip(release.measures, chosen[index].sets, strict=True) if of == set_index]
             if all(
-                isinstance(measured, Measure | JointMoments) and not isinstance(measured, AllRows)
+                isinstance(measured, Moments | JointMoments) and not isinstance(measured, AllRows)
                 for measured in own
             ):
                 found.append(

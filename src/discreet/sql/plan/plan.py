@@ -16,9 +16,9 @@ from sqlglot import exp
 
 from discreet.records import dataclass
 from discreet.sql.algebra import keys as ks
-from discreet.sql.algebra.relation import PerUnit, Rows
+from discreet.sql.algebra.relation import PerUnit, PrivateRows
 from discreet.sql.expressions.expression import Column, Expression
-from discreet.sql.measures.measure import Measure, columns
+from discreet.sql.measures.measure import Moments, columns
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from discreet.sql.plan.workloads.pieced import Parted, Pieced
     from discreet.sql.plan.workloads.series_law import SeriesLaw
 
-AnyMeasure: TypeAlias = Measure | QuantileTree | Ranks | JointMoments
+AnyMeasure: TypeAlias = Moments | QuantileTree | Ranks | JointMoments
 """Integers per group, by how much one row can move them, and their estimates."""
 
 
@@ -69,12 +69,12 @@ class MeasuredRows:
         among: the rows of which that many are counted, where they are more than these: of several releases together.
     """
 
-    rows: Rows
+    rows: PrivateRows
     keys: tuple[Expression, ...]
     cap: int
     per_group: int | None = None
     bounded_by: int | None = None
-    among: Rows | None = None
+    among: PrivateRows | None = None
 
     @property
     def groups(self) -> tuple[Expression, ...]:
@@ -248,7 +248,7 @@ class PlannedRelease:
         square = part.square if self.times == 1 or part.bounded_by is not None else part.cap**2
         moved = square * self.length * measure.row_sensitivity**2
         if self.unit_factor > 1:
-            sized = isinstance(measure, Measure) and measure.sizes is not None
+            sized = isinstance(measure, Moments) and measure.sizes is not None
             moved *= 4 if measure.degree < 0 or sized or self.times > 1 else 2
         return min(moved, self.sensitivity(measure) ** 2)
 
@@ -294,7 +294,7 @@ class CutOff:
 
 
 @dataclass(frozen=True)
-class Workload:
+class JointWorkload:
     """Releases of the same rows by different keys, measured together.
 
     Attributes:
@@ -336,7 +336,7 @@ class QueryPlan:
     statement: str
     releases: tuple[PlannedRelease, ...]
     post: exp.Query
-    workloads: tuple[Workload, ...] = ()
+    workloads: tuple[JointWorkload, ...] = ()
     cut_off: tuple[CutOff, ...] = ()
     gaussian: Fraction = Fraction(0)
     shaping: Shaping = NO_SHAPING

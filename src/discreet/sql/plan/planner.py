@@ -16,10 +16,17 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.measures.all_rows import counts_every_row, of_all_rows
-from discreet.sql.plan.drafts.draft import Planned, Released, planned_once
+from discreet.sql.plan.generic.generic_plan import Planned, Released, planned_once
 from discreet.sql.plan.limits import NO_LIMITS, Limits, measured_rows, with_row_limits
 from discreet.sql.plan.measure_choice import BY_LEAF
-from discreet.sql.plan.plan import AnyMeasure, Discovery, MeasuredRows, PlannedRelease, QueryPlan, Workload
+from discreet.sql.plan.plan import (
+    AnyMeasure,
+    Discovery,
+    JointWorkload,
+    MeasuredRows,
+    PlannedRelease,
+    QueryPlan,
+)
 from discreet.sql.plan.reading import Reading, Readings, ReadingWay, within_conditions
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
@@ -177,7 +184,7 @@ def _released(
         return _release(release, chosen[index], own, unit_factor, limits, delta / max(finding, 1))
 
     releases = [build(release, index, shares[index]) for index, release in enumerate(unplanned)]
-    found: list[Workload] = []
+    found: list[JointWorkload] = []
     if len(unplanned) > 1:
         from discreet.sql.plan.workloads.several import measured_together
 

@@ -1,7 +1,7 @@
 """Reads a statement before epsilon is known: its releases, the measures that answer them, the weights of their shares.
 
 A preview looks at many epsilons, and analysts ask again with another one. So a reading is kept, and the readings of
-statements that are alike but for literals too (`alike`).
+statements with one template too, as a generic one for all arguments (`generic`).
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import is_of_values
-from discreet.sql.plan.drafts.alike import Analyses
+from discreet.sql.plan.generic.generic_reading import GenericReadings
 from discreet.sql.plan.shares import weights_of
 from discreet.sql.plan.strategies import Chosen, choose, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering, once_each
-from discreet.sql.syntax.alike.templates import Template, alike
 from discreet.sql.syntax.looking import described
+from discreet.sql.syntax.parameters.statement_template import StatementTemplate, template_of
 from discreet.sql.syntax.parse import spelled
 
 MOST_KNOWN = 64
-"""How many readings are kept, and of how many shapes."""
+"""How many readings are kept, and of how many templates."""
 LEAST_FINDING = Fraction(1, 4)
 """The least share of the epsilon of a release that goes into finding its groups."""
 
@@ -61,7 +61,7 @@ class Reading:
 
     @cached_property
     def memo(self) -> dict[str, Any]:
-        """Things that others know of this reading: how it was filled."""
+        """Things that others know of this reading: its generic one."""
         return {}
 
 
@@ -86,11 +86,13 @@ class Readings:
 
     Attributes:
         texts: the canonical spelling and the reading of a text.
-        shapes: the readings of statements that are alike but for literals.
+        templates: the generic readings of statements by their template.
     """
 
     texts: dict[tuple[str, ReadingWay], tuple[str, Reading]] = field(default_factory=dict)
-    shapes: dict[tuple[Template, ReadingWay], Analyses[Reading]] = field(default_factory=dict)
+    templates: dict[tuple[StatementTemplate, ReadingWay], GenericReadings[Reading]] = field(
+        default_factory=dict
+    )
 
     def reading(self, text: str, catalog: Catalog, way: ReadingWay) -> tuple[str, Reading]:
         """The canonical spelling and the reading of a statement, looked up or read anew; see `read_statement`."""
@@ -109,7 +111,7 @@ def read_statement(text: str, catalog: Catalog, way: ReadingWay, known: Readings
         text: one SELECT in DuckDB's dialect.
         catalog: the tables and columns that it may refer to.
         way: the choices that the reading depends on.
-        known: the readings of statements that are alike, to be looked up and added to.
+        known: of earlier statements, to be looked up and added to.
 
     Returns:
         The canonical spelling, and the reading.
@@ -122,18 +124,18 @@ def read_statement(text: str, catalog: Catalog, way: ReadingWay, known: Readings
 
 
 def _read(text: str, catalog: Catalog, way: ReadingWay, known: Readings) -> tuple[str, Reading]:
-    found = alike(text)
+    found = template_of(text)
     if found is not None:
-        template, literals = found
-        if len(known.shapes) >= MOST_KNOWN:
-            known.shapes.clear()
-        analyses = known.shapes.setdefault((template, way), Analyses(template))
+        template, arguments = found
+        if len(known.templates) >= MOST_KNOWN:
+            known.templates.clear()
+        generic = known.templates.setdefault((template, way), GenericReadings(template))
         with contextlib.suppress(QueryRefused):  # which points into this text only once it is parsed
-            reading = analyses.reading(literals, lambda statement, groups: _analyzed(
+            reading = generic.reading(arguments, lambda statement, groups: _analyzed(
                 text, statement, catalog, way, groups))  # fmt: skip
             if reading is None:
-                reading = _analyzed(text, template.filled(literals)[0], catalog, way)
-            return template.spelled(literals), reading
+                reading = _analyzed(text, template.with_arguments(arguments)[0], catalog, way)
+            return template.spelled(arguments), reading
     statement, canonical = spelled(text)
     return canonical, _analyzed(text, statement, catalog, way)
 
@@ -169,7 +171,7 @@ def within_conditions(reading: Reading, intervals: bool) -> Reading:
         intervals: as in `ReadingWay`.
 
     Raises:
-        ValueNeededError: a literal was left blank that sets bounds.
+        ValueNeededError: a parameter stands where a literal sets bounds.
     """
     if len(reading.releases) != 1:
         return reading

@@ -11,7 +11,7 @@ from discreet.records import dataclass
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import BY_QUANTITY, PAIR_DEGREES, family_of, read_off, sizes_of
-from discreet.sql.measures.measure import Measure, grid_of
+from discreet.sql.measures.measure import Moments, grid_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.plan.alternatives import sets_of
 from discreet.sql.plan.canonical_aggregates import canonical_aggregates
@@ -154,12 +154,12 @@ def measure(choice: MeasureChoice, contribution: Fraction, part: int, cells: int
         degrees = choice.degree, choice.degree_other
         return JointMoments(choice.argument, choice.other, degrees, x, y, choice.with_null, part)
     if choice.counts == "units":
-        return Measure(0, None, None, False, part)
+        return Moments(0, None, None, False, part)
     grid = None
     if choice.degree != 0:
         assert choice.argument is not None
         grid = grid_of(choice.argument, choice.degree, contribution)
-    return Measure(
+    return Moments(
         choice.degree,
         choice.argument,
         grid,

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from discreet.streams.spec import StreamSpec
-    from discreet.streams.state import Progress
+    from discreet.streams.state import StreamProgress
 
     Integers = npt.NDArray[np.int64]
 
 
-def add(spec: StreamSpec, progress: Progress, row: Mapping[str, Any] | None) -> None:
+def add(spec: StreamSpec, progress: StreamProgress, row: Mapping[str, Any] | None) -> None:
     """Count a row; one of a closed period, of no period, of no group or of no unit is dropped."""
     when = None if row is None else time_of(row.get(spec.time))
     t = None if when is None else spec.periods.of(when)
@@ -47,7 +47,7 @@ def add(spec: StreamSpec, progress: Progress, row: Mapping[str, Any] | None) -> 
                 progress.counts[measure.name][t - 1, part * len(spec.keys) + group] += added
 
 
-def add_all(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
+def add_all(spec: StreamSpec, progress: StreamProgress, table: pa.Table) -> None:
     """Count rows that come as columns; the same as `add` of each in turn."""
     size = table.num_rows
     t = columns.periods_of(_column(table, spec.time), spec.periods)

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from discreet.streams.spec import StreamSpec
-    from discreet.streams.state import Progress
+    from discreet.streams.state import StreamProgress
 
     Integers = npt.NDArray[np.int64]
 
 
-def add_integers(spec: StreamSpec, progress: Progress, table: pa.Table) -> None:
+def add_integers(spec: StreamSpec, progress: StreamProgress, table: pa.Table) -> None:
     """Count them in the periods that have not closed."""
     found = {name: table.column(name).to_numpy() for name in table.column_names}
     t, slot = found["t"], found["slot"]

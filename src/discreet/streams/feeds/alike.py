@@ -35,7 +35,7 @@ _QUOTE, _ZERO, _DOT, _MINUS = (ord(sign) for sign in '"0.-')
 
 
 @dataclass(frozen=True)
-class Layout:
+class LineLayout:
     """The members of a line.
 
     Attributes:
@@ -49,13 +49,13 @@ class Layout:
     around: tuple[bytes, ...]
 
     @staticmethod
-    def of(line: bytes) -> Layout | None:
+    def of(line: bytes) -> LineLayout | None:
         """The layout of a line of JSON; None where a value is no text and no number, or two members have one name.
 
         Example:
-            >>> Layout.of(b'{"ward":"N","cost":90}').around
+            >>> LineLayout.of(b'{"ward":"N","cost":90}').around
             (b'{"ward":"', b'","cost":', b'}')
-            >>> Layout.of(b'{"ward":null}') is None
+            >>> LineLayout.of(b'{"ward":null}') is None
             True
         """
         names, texts, around = [], [], []
@@ -72,7 +72,7 @@ class Layout:
             return None
         if offset != len(line) or len(set(names)) < len(names):
             return None
-        return Layout(tuple(names), tuple(texts), (*around, line[begin:]))
+        return LineLayout(tuple(names), tuple(texts), (*around, line[begin:]))
 
 
 def read_alike(text: bytes, ends: Integers, kinds: Mapping[str, pa.DataType]) -> dict[str, pa.Array] | None:
@@ -95,7 +95,7 @@ def read_alike(text: bytes, ends: Integers, kinds: Mapping[str, pa.DataType]) ->
     signs = np.frombuffer(text, np.uint8)
     if len(text) > np.iinfo(np.int32).max or b"\\" in text or np.count_nonzero(signs < 32) != len(ends):
         return None
-    layout = Layout.of(text[: ends[0]])
+    layout = LineLayout.of(text[: ends[0]])
     spans = None if layout is None else _spans(text, signs, ends, layout)
     if layout is None or spans is None:
         return None
@@ -115,7 +115,7 @@ def read_alike(text: bytes, ends: Integers, kinds: Mapping[str, pa.DataType]) ->
 
 
 def _spans(
-    text: bytes, signs: Bytes, ends: Integers, layout: Layout
+    text: bytes, signs: Bytes, ends: Integers, layout: LineLayout
 ) -> list[tuple[Integers, Integers]] | None:
     """Where each value begins and ends; None where a line is not of the layout."""
     many = sum(part.count(b'"') for part in layout.around)

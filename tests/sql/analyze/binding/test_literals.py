@@ -1,4 +1,4 @@
-"""Literals are read by their text alone; of a blank the type is read, and the value is not told."""
+"""Literals are read by their text alone; of a parameter the type is read, and the value is not told."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from tests.sql.fuzz import bench
 from discreet.engines.schema import Type
 from discreet.sql.analyze.binding.literals import NotALiteralError, literal_of, moment_of
 from discreet.sql.expressions.expression import Literal
-from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.syntax.alike.blanks import ValueNeededError, blank
+from discreet.sql.expressions.parameter import Parameter
+from discreet.sql.syntax.parameters.parameter_node import ValueNeededError, parameter_node
 
 READ: list[tuple[str, bool, object, Type]] = [
     ("45", False, 45, Type.INTEGER), ("1_000", False, 1000, Type.INTEGER), ("2.0", False, 2.0, Type.FLOAT),
@@ -26,12 +26,12 @@ READ: list[tuple[str, bool, object, Type]] = [
 def test_a_literal_and_its_blank_have_one_type(text: str, string: bool, value: object, kind: Type) -> None:
     node = exp.Literal(this=text, is_string=string)
     assert literal_of(node) == Literal(value, kind)  # type: ignore[arg-type]
-    unread = literal_of(blank(0, node))
-    assert isinstance(unread, UnreadLiteral)
-    assert unread.type is kind
-    assert unread.of(Literal(value, kind)) == Literal(value, kind)  # type: ignore[arg-type]
+    parameter = literal_of(parameter_node(0, node))
+    assert isinstance(parameter, Parameter)
+    assert parameter.type is kind
+    assert parameter.of(Literal(value, kind)) == Literal(value, kind)  # type: ignore[arg-type]
     with pytest.raises(ValueNeededError):
-        _ = unread.value
+        _ = parameter.value
 
 
 @pytest.mark.parametrize(

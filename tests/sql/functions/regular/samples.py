@@ -6,7 +6,16 @@ import random
 from collections import Counter
 from collections.abc import Callable
 
-from discreet.sql.functions.regular.tree import Chars, Choice, Edge, Group, Node, NotBehind, Once, Sequence
+from discreet.sql.functions.regular.tree import (
+    CaptureGroup,
+    Chars,
+    Choice,
+    Edge,
+    Node,
+    NotBehind,
+    Once,
+    Sequence,
+)
 
 ATOMS = ["a", "b", "c", "[ab]", "[^a]", "[^\n]", "\U0001f600", "\n", "[\u00e9-\U0001f5ff]", "[b-d]"]
 QUANTIFIERS = ["*", "+", "?", "{2}", "{1,3}", "{2,}", "*?", "+?", "??", "{0,2}?"]
@@ -54,7 +63,7 @@ def visited(tree: Node, text: str) -> int:
         elif isinstance(node, Sequence):
             rest = Sequence(node.parts[1:])
             follow(node.parts[0], at, lambda on: follow(rest, on, then)) if node.parts else then(at)
-        elif isinstance(node, Group | Once):
+        elif isinstance(node, CaptureGroup | Once):
             follow(node.of, at, then)
         else:
             repeat(node.of, 0, node.least, node.most, at, then)

@@ -12,7 +12,7 @@ from tests.inside import plan_of
 from tests.sql.plan.workloads.test_together import protect
 
 import discreet as dp
-from discreet.sql.plan.plan import Workload
+from discreet.sql.plan.plan import JointWorkload
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def session() -> dp.Session:
     return protect()
 
 
-def workload(session: dp.Session, keys: str) -> Workload | None:
+def workload(session: dp.Session, keys: str) -> JointWorkload | None:
     """Of `GROUP BY <keys>`; columns g and h are the age by fours and by eights."""
     sql = f"SELECT COUNT(*) AS n FROM (SELECT *, age // 4 AS g, age // 8 AS h, age // 3 AS d FROM data) GROUP BY {keys}"
     found = plan_of(session, sql, Fraction(1)).workloads

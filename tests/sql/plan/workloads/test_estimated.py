@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from discreet.mechanisms.laplace_sum.half_width import half_width
-from discreet.planning.marginal_shares import Strategy
+from discreet.planning.marginal_shares import MarginalStrategy
 from discreet.sql.plan.workloads.estimated import FINE_BITS, MOST_BITS, Estimated
 
 HALF = Fraction(1, 2)
-SHARED = Strategy((3, 4), ((), (0,), (0, 1)), (((0,), HALF), ((0, 1), HALF)))
-FINEST = Strategy((3, 4), ((), (0, 1)), (((0, 1), Fraction(1)),))
+SHARED = MarginalStrategy((3, 4), ((), (0,), (0, 1)), (((0,), HALF), ((0, 1), HALF)))
+FINEST = MarginalStrategy((3, 4), ((), (0, 1)), (((0, 1), Fraction(1)),))
 
 
-def table(strategy: Strategy, axes: tuple[int, ...], scale: int = 4) -> Estimated:
+def table(strategy: MarginalStrategy, axes: tuple[int, ...], scale: int = 4) -> Estimated:
     return Estimated(strategy, axes, (Fraction(scale),))
 
 
 @pytest.mark.parametrize("strategy", [SHARED, FINEST])
 @pytest.mark.parametrize("axes", [(), (0,), (0, 1), (1, 0)])
-def test_the_law_has_the_variance_of_the_algebra(strategy: Strategy, axes: tuple[int, ...]) -> None:
+def test_the_law_has_the_variance_of_the_algebra(strategy: MarginalStrategy, axes: tuple[int, ...]) -> None:
     own = table(strategy, axes)
     assert own.variance == pytest.approx(2 * strategy.measured.variance(own.keys))
 
@@ -32,7 +32,7 @@ def test_the_law_has_the_variance_of_the_algebra(strategy: Strategy, axes: tuple
 @pytest.mark.parametrize("axes", [(), (0,), (0, 1)])
 @pytest.mark.parametrize("confidence", [0.5, 0.95, 0.999])
 def test_the_half_width_is_the_exact_one_and_that_of_many_is_near(
-    strategy: Strategy, axes: tuple[int, ...], confidence: float
+    strategy: MarginalStrategy, axes: tuple[int, ...], confidence: float
 ) -> None:
     own = table(strategy, axes)
     scales, counts = own.law

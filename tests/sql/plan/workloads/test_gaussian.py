@@ -19,7 +19,7 @@ from discreet.sql.lower.run import NoisyIntegers, exact_integers
 from discreet.sql.lower.uses import uses_of
 from discreet.sql.lower.workloads import of_pieces, tables_of, windows
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.plan.workloads.linear import Linear
+from discreet.sql.plan.workloads.linear import LinearLaw
 
 DELTA = Fraction(1, 10**3)
 DAYS = 40
@@ -44,7 +44,7 @@ def protect(rows: pa.Table = ROWS, **more: Any) -> dp.Session:
 
 
 def gaussian(plan: QueryPlan) -> list[bool]:
-    return [isinstance(one.estimated, Linear) and one.estimated.gaussian for one in plan.releases]
+    return [isinstance(one.estimated, LinearLaw) and one.estimated.gaussian for one in plan.releases]
 
 
 def many(session: dp.Session) -> QueryPlan:
@@ -65,8 +65,8 @@ def test_it_is_taken_where_it_errs_less_and_nowhere_else() -> None:
         many(session).releases[0].estimated,
         plan_of(session, MANY, Fraction(1)).releases[0].estimated,
     )
-    assert isinstance(own, Linear)
-    assert isinstance(before, Linear)
+    assert isinstance(own, LinearLaw)
+    assert isinstance(before, LinearLaw)
     assert own.half_width(np.ones(1), 0, 0.95) < 1.02 * before.half_width(np.ones(1), 0, 0.95)
 
 
@@ -131,7 +131,7 @@ def test_answers_are_right_but_for_noise_of_the_foretold_size(make: Any) -> None
     uses = list(uses_of(plan.measured).values())
     exact = noisy_of(session, plan, NONE)[0].entries
     part, law = measured.entries[0], plan.releases[0].estimated
-    assert isinstance(law, Linear)
+    assert isinstance(law, LinearLaw)
 
     def first(nodes: Any) -> np.ndarray:
         entries = exact.copy()

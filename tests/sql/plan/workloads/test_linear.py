@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from discreet.sql.plan.workloads.linear import FINE_BITS, Linear
+from discreet.sql.plan.workloads.linear import FINE_BITS, LinearLaw
 
 
-class Two(Linear):
+class Two(LinearLaw):
     """An integer with the noise of two nodes."""
 
     scales = (Fraction(2), Fraction(6))

@@ -15,7 +15,7 @@ from tests.inside import plan_of
 import discreet as dp
 from discreet.errors import QueryRefused
 from discreet.ledger import Loss
-from discreet.planning.marginal_shares import Strategy, strategy
+from discreet.planning.marginal_shares import MarginalStrategy, strategy
 from discreet.release import gate
 from discreet.release.plan import ReleasePlan
 from discreet.sql.lower.uses import uses_of
@@ -77,7 +77,7 @@ def test_the_marginals_cost_the_epsilon_of_the_question(sql: str, neighbours: An
 def test_a_wrong_share_is_found_and_nothing_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
     true = strategy
 
-    def wrong(*given: Any, **more: Any) -> Strategy:
+    def wrong(*given: Any, **more: Any) -> MarginalStrategy:
         found = true(*given, **more)
         (keys, share), *rest = found.shares
         return dataclasses.replace(found, shares=((keys, share * Fraction(11, 10)), *rest))

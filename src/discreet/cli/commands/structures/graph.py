@@ -10,7 +10,7 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import source_of
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 from discreet.cli.terminal.sink import Sink
 from discreet.records import dataclass
 
@@ -149,7 +149,7 @@ def command(
     columns = None if ends is None else _ends(ends)
     sink.see()
     hidden = hide == "vertex"
-    with Progress("opening the graph") as progress, Bill(), source_of("FILE"), graph(
+    with ProgressLine("opening the graph") as progress, Bill(), source_of("FILE"), graph(
         source, budget=limit, vertices=names, privacy_unit=hide, max_degree=way.max_degree if hidden else None,
         ends=columns, table=table, ledger=granted.ledger, in_engine=way.in_engine,
     ) as session:  # fmt: skip

@@ -12,8 +12,8 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import SourceOptions
-from discreet.cli.progress import Progress
-from discreet.cli.remote import Remote
+from discreet.cli.progress import ProgressLine
+from discreet.cli.remote import ServerOptions
 from discreet.records import dataclass
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Points:
+class PointOptions:
     """Which rows count, and where they are."""
 
     x: Annotated[str, typer.Option("--x", metavar="COLUMN", help="The column from west to east.")] = "lng"
@@ -70,7 +70,7 @@ class CellOptions:
         int, typer.Option("--smooth", metavar="N", min=0, help="Average with N cells to each side.")
     ] = 0
 
-    def see_whole(self, points: Points) -> None:
+    def see_whole(self, points: PointOptions) -> None:
         """Refuse options that do not go together."""
         from discreet.spatial.projection import WGS84
 
@@ -115,11 +115,11 @@ def command(
         str, typer.Argument(metavar="TABLE", help="The table with a point in each row.", show_default=False)
     ],
     place: SourceOptions,
-    remote: Remote,
+    remote: ServerOptions,
     area: Annotated[
         str, typer.Option("--area", metavar="W,S,E,N", help="West, south, east and north of the map.")
     ],
-    points: Points,
+    points: PointOptions,
     shape: CellOptions,
     epsilon: Annotated[str, typer.Option("-e", "--epsilon", metavar="EPSILON", help="Of the whole map.")],
     confidence: opt.Confidence = 0.95,
@@ -166,7 +166,7 @@ def command(
         given["max_groups"] = points.cap if points.people else None
     with Bill():
         place = _bounded(place, points, box, shape.margin(box, points.crs))
-    with Bill(), Progress("counting by cells"), remote.open(place) or place.open() as session:
+    with Bill(), ProgressLine("counting by cells"), remote.open(place) or place.open() as session:
         made = shape.counted(session, rows, epsilon, points.crs, given)
     if shape.smooth:
         made = made.smooth(shape.smooth)
@@ -206,7 +206,9 @@ def _end(number: float) -> str:
     return f"{number:.6g}" if abs(number) < 1e6 else f"{number:.0f}"
 
 
-def _bounded(place: SourceOptions, points: Points, area: Box, margin: tuple[float, float]) -> SourceOptions:
+def _bounded(
+    place: SourceOptions, points: PointOptions, area: Box, margin: tuple[float, float]
+) -> SourceOptions:
     """The place with bounds of both columns: of a file without a policy they follow from the map that is asked for.
 
     They reach beyond the area, so that a point outside, which is clamped to them, lies in none of its cells.

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from discreet.cli import options as opt
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 
 if TYPE_CHECKING:
-    from discreet.learning.digits import Point
+    from discreet.learning.digits import DigitsRun
 
 
 def command(
@@ -79,7 +79,7 @@ def command(
     all_private, true_labels = experiment.reference()
     if not as_json:
         typer.echo(f"noise      gamma   epsilon at delta {delta}   labels   right   student right")
-    with Progress("asking teachers") as progress:
+    with ProgressLine("asking teachers") as progress:
         for point in experiment.run(
             lambda done, of: progress.say(f"teachers that have voted: {done:,} of {of:,}")
         ):
@@ -109,7 +109,7 @@ def command(
     )
 
 
-def _line(point: Point, delta: str) -> str:
+def _line(point: DigitsRun, delta: str) -> str:
     """A run for people."""
     gamma = "" if point.gamma is None else f"{float(point.gamma):g}"
     return (
@@ -137,7 +137,7 @@ def _account(gammas: tuple[str, ...], labels: int, delta: str, as_json: bool) ->
         typer.echo(f"{gamma:<7g} {loss:<{31 + len(f'{labels:,}{delta}')}.4f} {float(total):g}")
 
 
-def _record(point: Point) -> dict[str, Any]:
+def _record(point: DigitsRun) -> dict[str, Any]:
     """A run for machines."""
     gamma, pure = (None if value is None else float(value) for value in (point.gamma, point.pure))
     return {**asdict(point), "noise": point.noise, "gamma": gamma, "pure": pure}

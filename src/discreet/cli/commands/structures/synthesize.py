@@ -11,7 +11,7 @@ import typer
 from discreet.cli import options as opt
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import SourceOptions
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 from discreet.records import dataclass
 
 
@@ -100,7 +100,7 @@ def command(
     if shape.preview:
         _preview(place, asked, as_json, nothing=output is None and report is None)
         return
-    with Progress("measuring marginals"), place.open() as session:
+    with ProgressLine("measuring marginals"), place.open() as session:
         for path in (output, report):
             if path is not None:
                 session.see_free(path)

@@ -9,7 +9,7 @@ import typer
 
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import SourceOptions
-from discreet.cli.remote import Remote
+from discreet.cli.remote import ServerOptions
 
 
 class Form(enum.StrEnum):
@@ -23,7 +23,7 @@ class Form(enum.StrEnum):
 @grouped
 def command(
     place: SourceOptions,
-    remote: Remote,
+    remote: ServerOptions,
     form: Annotated[Form, typer.Option("--form", help="markdown, yaml or json.")] = Form.markdown,
 ) -> None:
     """Print the card of the deployment: unit, guarantee, bounds, budget, accounting, and who answers for it.

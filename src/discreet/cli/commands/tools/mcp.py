@@ -10,11 +10,11 @@ import typer
 
 from discreet.cli import options as opt
 from discreet.cli.place import policy_file
-from discreet.cli.progress import Progress
+from discreet.cli.progress import ProgressLine
 from discreet.errors import InvalidParameter
 
 if TYPE_CHECKING:
-    from discreet.mcp.sources import Source
+    from discreet.mcp.sources import QuestionSource
 
 
 def command(
@@ -61,19 +61,19 @@ def command(
     from discreet.mcp.tools import make_server
 
     with ExitStack() as stack:
-        with Progress("opening the data"):
+        with ProgressLine("opening the data"):
             source = _local(stack, policy, budget, name) if server is None else _remote(server, dataset)
         make_server(source).run("stdio")
 
 
-def _local(stack: ExitStack, policy: Path | None, budget: str | None, name: str) -> Source:
+def _local(stack: ExitStack, policy: Path | None, budget: str | None, name: str) -> QuestionSource:
     from discreet.engines.isolated.workers import isolated
     from discreet.mcp.sources import Local
-    from discreet.server.service import Settings
+    from discreet.server.service import ServiceSettings
     from discreet.server.start import open_service
 
     stack.enter_context(isolated())
-    service = open_service([policy_file(policy)], Settings())
+    service = open_service([policy_file(policy)], ServiceSettings())
     stack.callback(service.close)
     (found,) = service.datasets
     if budget is None and found not in service.people.grants(name):
@@ -81,11 +81,11 @@ def _local(stack: ExitStack, policy: Path | None, budget: str | None, name: str)
     return Local(service, name, budget)
 
 
-def _remote(server: str, dataset: str | None) -> Source:
+def _remote(server: str, dataset: str | None) -> QuestionSource:
     from discreet.client import connect
-    from discreet.mcp.sources import Remote
+    from discreet.mcp.sources import ServerSource
 
-    return Remote(connect(server, dataset=dataset))
+    return ServerSource(connect(server, dataset=dataset))
 
 
 def _see_installed() -> None:

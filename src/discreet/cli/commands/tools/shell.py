@@ -9,14 +9,14 @@ import typer
 
 from discreet.cli.option_groups import grouped
 from discreet.cli.place import SourceOptions
-from discreet.cli.progress import Progress
-from discreet.cli.remote import Remote
+from discreet.cli.progress import ProgressLine
+from discreet.cli.remote import ServerOptions
 
 
 @grouped
 def command(
     place: SourceOptions,
-    remote: Remote,
+    remote: ServerOptions,
     epsilon: Annotated[
         str | None,
         typer.Option(
@@ -36,11 +36,11 @@ def command(
       echo "SHOW TABLES;" | discreet shell -p hospital/policy.toml
     """  # noqa: D301
     from discreet.cli.shell.loop import Loop
-    from discreet.dbapi.statements import Settings
+    from discreet.dbapi.statements import ConnectionSettings
     from discreet.rational import epsilon_of
 
-    settings = Settings(None if epsilon is None else epsilon_of(epsilon))
-    with Progress("opening the data"):
+    settings = ConnectionSettings(None if epsilon is None else epsilon_of(epsilon))
+    with ProgressLine("opening the data"):
         session = remote.open(place) or place.open()
     with session:
         loop = Loop(session, settings, typer.echo)

@@ -16,14 +16,25 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.algebra.narrowing import conjuncts, narrowed, rebuilt
-from discreet.sql.algebra.relation import UNIT, Join, Matching, PublicJoin, Relation, Rows, Select, Windowed
+from discreet.sql.algebra.relation import (
+    UNIT,
+    Join,
+    Matching,
+    PrivateRows,
+    PublicJoin,
+    Relation,
+    Select,
+    Windowed,
+)
 from discreet.sql.analyze.aggregates.implied_bounds import is_unbounded
 from discreet.sql.expressions.expression import Call, Column, Expression, leaves
 
 NUMBERS = frozenset({Type.INTEGER, Type.FLOAT})
 
 
-def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[[exp.Column], Expression]:
+def clamped(
+    rows: PrivateRows, column: Callable[[exp.Column], Expression]
+) -> Callable[[exp.Column], Expression]:
     """The meaning of a query's columns, each number without bounds clamped to those that all its rows meet.
 
     Args:
@@ -48,7 +59,7 @@ def within(relation: Relation, argument: Expression) -> Expression:
         argument: over their columns. The condition of a branch of CASE holds for its result; FILTER is read as CASE.
 
     Raises:
-        ValueNeededError: a literal was left blank.
+        ValueNeededError: a parameter stands in the place of a literal.
     """
     columns = {column.name: column for column in leaves(argument) if column.type in NUMBERS}
     met = {name: _met(relation, column) for name, column in columns.items() if column.span.bounded}

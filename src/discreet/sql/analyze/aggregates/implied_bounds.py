@@ -18,9 +18,9 @@ from discreet.sql.algebra.relation import (
     Join,
     Matching,
     PerUnit,
+    PrivateRows,
     PublicJoin,
     Relation,
-    Rows,
     Scan,
     Select,
     Union,
@@ -51,7 +51,9 @@ def of_sum(span: Span, step: Fraction, rows: int) -> Bounds | None:
     return rows * min(span.lo, Fraction(0)) * step, rows * max(span.hi, Fraction(0)) * step
 
 
-def clamped(rows: Rows, column: Callable[[exp.Column], Expression]) -> Callable[[exp.Column], Expression]:
+def clamped(
+    rows: PrivateRows, column: Callable[[exp.Column], Expression]
+) -> Callable[[exp.Column], Expression]:
     """The meaning of a query's columns, each that has bounds that follow clamped to them."""
 
     def read(node: exp.Column) -> Expression:

@@ -1,4 +1,4 @@
-"""Literals of SQL -> typed literals. Each function is one of its arguments alone, so that it holds for a blank, too."""
+"""Literals of SQL -> typed literals. Each function depends on its inputs alone, so it holds for a parameter, too."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sqlglot import exp
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.expressions.expression import Literal
-from discreet.sql.expressions.unread import UnreadLiteral
-from discreet.sql.syntax.alike.blanks import Blank
+from discreet.sql.expressions.parameter import Parameter
+from discreet.sql.syntax.parameters.parameter_node import ParameterNode
 
 I, F, T, D, S = Type.INTEGER, Type.FLOAT, Type.TEXT, Type.DATE, Type.TIMESTAMP
 
@@ -21,15 +21,15 @@ class NotALiteralError(Exception):
 
 
 def literal_of(node: exp.Literal) -> Literal:
-    """A text or a number of SQL; of a blank, a literal that may not be read either.
+    """A text or a number of SQL; of a parameter in a tree, a parameter in an expression.
 
     Raises:
         NotALiteralError: no literal can have this value.
     """
-    if isinstance(node, Blank):
-        unread = node.unread
-        now = literal_of(unread.literal)
-        return UnreadLiteral(unread.place, now.type, now)
+    if isinstance(node, ParameterNode):
+        parameter = node.parameter
+        now = literal_of(parameter.literal)
+        return Parameter(parameter.place, now.type, now)
     if node.args.get("is_string"):
         if "\0" in node.this:
             raise NotALiteralError("A text with a NUL character is not allowed.", "Remove the character.")

@@ -14,7 +14,7 @@ from discreet.records import dataclass
 from discreet.sql.algebra import key_paths
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.public_data import public_column, spelled
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.binding.opaque_columns import about_column
 from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.expressions.expression import Column, Expression
@@ -82,7 +82,7 @@ def read_join(text: str, node: exp.Join) -> Clause:
 
 
 def join_private(
-    left: FromClause, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]
+    left: FromClause, name: str, rows: PrivateRows, clause: Clause, elsewhere: list[exp.Expr]
 ) -> FromClause:
     """Join private rows with private rows on the privacy unit.
 
@@ -161,7 +161,7 @@ def _beside_the_unit(
     return rest
 
 
-def _between(name: str, rows: Rows) -> str:
+def _between(name: str, rows: PrivateRows) -> str:
     """The advice to join the table that leads to the unit; empty where the rows name it themselves."""
     table = rel.scans(rows.relation)[0].table
     if rows.units or table.step is None:
@@ -251,7 +251,7 @@ def join_public_tables(
     readable = {field: column for table in reversed(tables.values()) for field, column in table.items()}
     if clause.natural:
         clause = replace(clause, using=tuple(c for c in _within(left, clause) if c in readable))
-    right_rows = Rows(left.rows.relation, readable, tuple(readable), True, 1)
+    right_rows = PrivateRows(left.rows.relation, readable, tuple(readable), True, 1)
     both = side_by_side(
         left, FromClause(left.text, right_rows, tables, frozenset(), frozenset()), clause.using, clause.keeps
     )
@@ -321,7 +321,7 @@ def side_by_side(
     columns = {**right.rows.columns, **left.rows.columns}
     if right_first:
         columns |= {name: right.rows.columns[name] for name in using if name in right.rows.columns}
-    rows = Rows(
+    rows = PrivateRows(
         left.rows.relation, columns, left.rows.names, left.rows.per_unit, left.rows.max_rows, left.rows.units
     )
     return FromClause(left.text, rows, tables, frozenset((left.ambiguous | shared) - set(using)), left.held)
@@ -348,7 +348,7 @@ def joined(
                     columns[key] = column
                     names.append(key)
     units = frozenset(key for key, column in columns.items() if column.name in held)
-    rows = Rows(relation, columns, tuple(names), both.rows.per_unit, cap, units, fixed)
+    rows = PrivateRows(relation, columns, tuple(names), both.rows.per_unit, cap, units, fixed)
     return FromClause(both.text, rows, tables, both.ambiguous, held)
 
 

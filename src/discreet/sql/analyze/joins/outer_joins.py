@@ -18,14 +18,16 @@ from dataclasses import replace
 from sqlglot import exp
 
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.from_clause import FromClause, prefixed
 from discreet.sql.analyze.joins.joins import Clause, join_on_unit
 from discreet.sql.expressions.expression import Column, Expression, Literal
 from discreet.sql.syntax.refusal import refuse
 
 
-def keeping(left: FromClause, name: str, rows: Rows, clause: Clause, elsewhere: list[exp.Expr]) -> FromClause:
+def keeping(
+    left: FromClause, name: str, rows: PrivateRows, clause: Clause, elsewhere: list[exp.Expr]
+) -> FromClause:
     """A RIGHT or FULL JOIN of private rows with private rows."""
     right = prefixed(left.text, name, rows)
     if name in left.tables:

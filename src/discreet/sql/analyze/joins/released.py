@@ -9,7 +9,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.from_clause import FromClause, all_of
 from discreet.sql.analyze.joins.joins import Clause, joined, same_columns, shared, side_by_side
 from discreet.sql.analyze.joins.multiplicity import compared_columns, reads_new
@@ -36,7 +36,7 @@ def join_released(
         raise refuse(clause.node.this, left.text, "Released numbers are joined with private rows by JOIN or LEFT JOIN.",
                      "Write JOIN … ON, with the private rows first.")  # fmt: skip
     columns = dict(given.columns)
-    right = Rows(left.rows.relation, columns, tuple(columns), True, 1)
+    right = PrivateRows(left.rows.relation, columns, tuple(columns), True, 1)
     both = side_by_side(
         left, FromClause(left.text, right, {name: columns}, frozenset(), frozenset()), clause.using
     )

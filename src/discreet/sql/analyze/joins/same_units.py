@@ -10,13 +10,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from discreet.engines.schema import Type
-from discreet.sql.algebra.relation import Rows, unit_kind
+from discreet.sql.algebra.relation import PrivateRows, unit_kind
 from discreet.sql.syntax.refusal import refuse
 
 _LOGICAL = frozenset(kind.name for kind in Type)
 
 
-def see_same_units(node: exp.Expr | None, text: str, left: Rows, right: Rows) -> None:
+def see_same_units(node: exp.Expr | None, text: str, left: PrivateRows, right: PrivateRows) -> None:
     """See that the units of both sides are of one type.
 
     Raises:

@@ -27,7 +27,7 @@ from discreet.policy.values import MAX_ITEMS
 from discreet.sql import functions as fn
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.catalog import scan_of
-from discreet.sql.algebra.relation import UNIT, Rows
+from discreet.sql.algebra.relation import UNIT, PrivateRows
 from discreet.sql.analyze.from_clause import FromClause, all_of, inner
 from discreet.sql.expressions import expression as ex
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal
@@ -147,7 +147,7 @@ def join_items(
     read = _read(fn.must("nth_item", listed, place), items.span.items or Span())
     item = Column(inner(name, shown), read.type, read.span)
     relation = rel.Select(around, (*own, (item.name, read)), None)
-    right = Rows(relation, {shown: item}, (shown,), True, 1)
+    right = PrivateRows(relation, {shown: item}, (shown,), True, 1)
     both = side_by_side(
         left, FromClause(left.text, right, {name: {shown: item}}, frozenset(), frozenset()), ()
     )
@@ -202,7 +202,7 @@ def _places(number: int, position: str, most: int, items: str) -> rel.Places:
     )
 
 
-def _capped(rows: Rows, items: Expression, most: int, columns: list[Column]) -> Expression:
+def _capped(rows: PrivateRows, items: Expression, most: int, columns: list[Column]) -> Expression:
     """The list, cut to its bound where it can be longer."""
     if isinstance(items, Call) and items.name == "list_value":
         return items

@@ -20,7 +20,7 @@ from discreet.errors import QueryRefused
 from discreet.records import dataclass
 from discreet.sql import functions as fn
 from discreet.sql.algebra import key_paths
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.binding.binder import Binder
 from discreet.sql.analyze.binding.comparisons import by_type
 from discreet.sql.analyze.from_clause import FromClause, all_of, prefixed
@@ -113,7 +113,7 @@ class Inside:
         outside: the rows around it.
     """
 
-    def __init__(self, text: str, source: Rows, name: str, outside: FromClause) -> None:
+    def __init__(self, text: str, source: PrivateRows, name: str, outside: FromClause) -> None:
         # A name of its own: the sub-query may read a table that is read around it, under the same name.
         own = prefixed(text, INSIDE, source)
         self.from_clause = FromClause(text, own.rows, {name: own.rows.columns}, frozenset(), own.held)

@@ -22,7 +22,7 @@ from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.records import dataclass
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.scope_tree import (
     OVER_GROUPS,
@@ -223,13 +223,13 @@ class InnerQueries:
             scope.rows, [(f"{KEY}{index}", other) for index, (_, other) in enumerate(asked.pairs)]
         )
 
-    def _of_units(self, node: exp.Expr, rows: Rows) -> Rows:
+    def _of_units(self, node: exp.Expr, rows: PrivateRows) -> PrivateRows:
         if not rows.units or not rows.per_unit:
             raise self.around.refuse(node, "Private rows can be looked up by their privacy unit only.",
                                        "Select the privacy unit in the sub-query.")  # fmt: skip
         return rows
 
-    def _met(self, rows: Rows, on: list[tuple[str, exp.Expr]]) -> exp.Expr:
+    def _met(self, rows: PrivateRows, on: list[tuple[str, exp.Expr]]) -> exp.Expr:
         """Whether a row finds a partner."""
         name = self._joined(rows, on)
         found = exp.Is(
@@ -304,7 +304,7 @@ class InnerQueries:
         self.from_clause = both.over(rel.replaced(rows, relation))
         return name
 
-    def _joined(self, rows: Rows, on: list[tuple[str, exp.Expr]]) -> str:
+    def _joined(self, rows: PrivateRows, on: list[tuple[str, exp.Expr]]) -> str:
         """Other rows of the same unit beside the rows, each of which finds one of them at most."""
         from discreet.sql.analyze.joins.joins import Clause, join_private
 

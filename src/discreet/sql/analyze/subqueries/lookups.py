@@ -11,7 +11,7 @@ from sqlglot import exp
 from discreet.sql.algebra import key_paths
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.key_paths import links
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.public_values import waits
@@ -49,7 +49,7 @@ def matched(node: exp.Expr, from_clause: FromClause, around: Scopes, env: Env) -
     return from_clause.over(rel.replaced(rows, rel.Matching(rows.relation, scope.relation, on, anti)))
 
 
-Match = tuple[Rows, Expression | None, bool, exp.Expr]
+Match = tuple[PrivateRows, Expression | None, bool, exp.Expr]
 """The other rows, a condition beside being of one unit, whether rows with a match go, and the place for refusals."""
 
 
@@ -125,7 +125,7 @@ def _of_the_same_unit(node: exp.Expr, from_clause: FromClause, around: Scopes, e
     return inside.from_clause.rows, on, asked.anti, node
 
 
-def _inside(rows: Rows) -> tuple[rel.Select, dict[str, Column]]:
+def _inside(rows: PrivateRows) -> tuple[rel.Select, dict[str, Column]]:
     """The rows of a sub-query with columns of names of their own, and these by the names that the query says."""
     columns = {key: Column(INSIDE + key, c.type, c.span) for key, c in rows.columns.items()}
     items = tuple((INSIDE + key, c) for key, c in rows.columns.items())
@@ -133,8 +133,8 @@ def _inside(rows: Rows) -> tuple[rel.Select, dict[str, Column]]:
 
 
 def _match_by_key(
-    from_clause: FromClause, bound: Expression | None, scope: Rows
-) -> tuple[Rows, Expression] | None:
+    from_clause: FromClause, bound: Expression | None, scope: PrivateRows
+) -> tuple[PrivateRows, Expression] | None:
     """The other rows and the condition of `key IN (SELECT key …)`; None where it is no key on the path to the unit."""
     if len(scope.names) != 1 or not isinstance(bound, Column):
         return None

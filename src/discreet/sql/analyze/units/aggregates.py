@@ -106,7 +106,7 @@ def _count(
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class WholeSteps:
     """Values as whole steps, whose sum is exact.
 
     Attributes:
@@ -125,14 +125,14 @@ class Steps:
         return (self.whole,) if self.plain is None else (self.whole, self.plain)
 
 
-def summable(node: exp.Expr, argument: Expression, binder: Binder) -> Steps:
+def summable(node: exp.Expr, argument: Expression, binder: Binder) -> WholeSteps:
     """The argument as integers whose exact sum stands for its own."""
     if argument.type is Type.BOOLEAN:
         flag = fn.call("to_integer", argument)
         assert flag is not None
-        return Steps(flag)
+        return WholeSteps(flag)
     if argument.type is Type.INTEGER:
-        return Steps(argument)
+        return WholeSteps(argument)
     if argument.type is not Type.FLOAT:
         raise binder.refuse(node, *takes_a_number(node.key.upper(), node.this, argument.type))
     lo, hi = argument.span.lo, argument.span.hi
@@ -151,7 +151,7 @@ def summable(node: exp.Expr, argument: Expression, binder: Binder) -> Steps:
     assert shifted is not None
     whole = fn.call("floor_whole", shifted)
     assert whole is not None
-    return Steps(whole, step, clamped)
+    return WholeSteps(whole, step, clamped)
 
 
 def summed(sql: str, over: str) -> str:
@@ -159,7 +159,7 @@ def summed(sql: str, over: str) -> str:
     return sql.format(over=over, x="{0}", total="{summed}", plain="{1}")
 
 
-def sum_sql(mean: bool, steps: Steps) -> tuple[str, Type, Span]:
+def sum_sql(mean: bool, steps: WholeSteps) -> tuple[str, Type, Span]:
     """SQL, type and span of a sum or a mean of whole steps.
 
     The mean of equal values is that value, and so is the sum of a single one: rounded to whole steps it would be a

@@ -8,7 +8,7 @@ from discreet.errors import QueryRefused
 from discreet.policy.naming import twins
 from discreet.release.noisy_schema import key_name
 from discreet.sql.algebra import relation as rel
-from discreet.sql.algebra.relation import Rows, UnitAggregate
+from discreet.sql.algebra.relation import PrivateRows, UnitAggregate
 from discreet.sql.analyze.from_clause import FromClause
 from discreet.sql.analyze.scope_tree import Env, Scopes
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries
@@ -39,7 +39,7 @@ class UnitScope:
         }
         self.aggregates: list[tuple[str, UnitAggregate]] = []
 
-    def rows(self) -> Rows:
+    def rows(self) -> PrivateRows:
         """One row for each unit and group."""
         for part in ("limit", "offset"):
             if self.node.args.get(part) is not None:
@@ -72,7 +72,7 @@ class UnitScope:
         rows, held = self.from_clause.rows, self.from_clause.held
         keys = tuple((key_name(index), key) for index, key in enumerate(self.keys))
         alone = all(isinstance(key, Column) and key.name in held for key in self.keys)
-        grouped = Rows(
+        grouped = PrivateRows(
             rel.PerUnit(rows.relation, keys, tuple(self.aggregates)),
             self.columns,
             tuple(self.columns),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from discreet.engines.hexagons import FINEST, NAME, covering
 from discreet.sql.expressions.expression import Call, Expression, Literal
-from discreet.sql.functions.table import Lines, T, unknown, whole_between
+from discreet.sql.functions.table import FunctionLines, T, unknown, whole_between
 
-LINES = Lines()
+LINES = FunctionLines()
 
 LINES.define(
     "h3_cell", "h3_cell(a, b, n)", "ffi", T, unknown, f"lower(hex({NAME}({{0}}, {{1}}, {{2}})))",

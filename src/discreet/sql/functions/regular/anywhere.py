@@ -7,10 +7,10 @@ and a repetition takes no more than it must beside another one that takes all of
 from __future__ import annotations
 
 from discreet.sql.functions.regular.tree import (
+    CaptureGroup,
     Chars,
     Choice,
     Edge,
-    Group,
     Node,
     NotBehind,
     Once,
@@ -39,7 +39,7 @@ def simpler(tree: Node) -> Node:
 
 
 def _merged(node: Node) -> Node:
-    if isinstance(node, Group):
+    if isinstance(node, CaptureGroup):
         return _merged(node.of)
     if isinstance(node, Choice):
         found = tuple(

@@ -12,7 +12,16 @@ from functools import lru_cache
 from discreet.sql.functions.regular.anywhere import by_pieces, simpler
 from discreet.sql.functions.regular.automaton import Automaton, automaton
 from discreet.sql.functions.regular.first_place import guarded
-from discreet.sql.functions.regular.tree import Chars, Choice, Group, Node, Repeat, Sequence, nullable, parse
+from discreet.sql.functions.regular.tree import (
+    CaptureGroup,
+    Chars,
+    Choice,
+    Node,
+    Repeat,
+    Sequence,
+    nullable,
+    parse,
+)
 from discreet.sql.functions.regular.visits import MOST, visits
 
 
@@ -54,13 +63,13 @@ def _plain(node: Node) -> bool:
         return not nullable(node.of) and not _refers(node.of)
     if isinstance(node, Sequence | Choice):
         return all(map(_plain, node.parts))
-    return _plain(node.of) if isinstance(node, Repeat | Group) else True
+    return _plain(node.of) if isinstance(node, Repeat | CaptureGroup) else True
 
 
 def _refers(node: Node) -> bool:
     if isinstance(node, Sequence | Choice):
         return any(map(_refers, node.parts))
-    return isinstance(node, Group) or (isinstance(node, Repeat) and _refers(node.of))
+    return isinstance(node, CaptureGroup) or (isinstance(node, Repeat) and _refers(node.of))
 
 
 def possible(name: str, pattern: str) -> bool:

@@ -13,10 +13,10 @@ of S, behind which no character of S stands, and must not fit without one.
 from __future__ import annotations
 
 from discreet.sql.functions.regular.tree import (
+    CaptureGroup,
     Chars,
     Choice,
     Edge,
-    Group,
     Node,
     NotBehind,
     Ranges,
@@ -49,8 +49,8 @@ def _guarded(node: Node, before: Ranges, last: list[tuple[Ranges, bool]]) -> Nod
         before: the characters that can stand directly before it within the pattern.
         last: the value of `_last` for the whole pattern.
     """
-    if isinstance(node, Group):
-        return Group(_guarded(node.of, before, last))
+    if isinstance(node, CaptureGroup):
+        return CaptureGroup(_guarded(node.of, before, last))
     if isinstance(node, Choice):
         return Choice(tuple(_guarded(part, before, last) for part in node.parts))
     if isinstance(node, Sequence):
@@ -81,7 +81,7 @@ def _points(node: Node) -> Ranges:
         return node.points
     if isinstance(node, Sequence | Choice):
         return union(*map(_points, node.parts))
-    return _points(node.of) if isinstance(node, Repeat | Group) else ()
+    return _points(node.of) if isinstance(node, Repeat | CaptureGroup) else ()
 
 
 def _last(node: Node) -> list[tuple[Ranges, bool]]:
@@ -91,7 +91,7 @@ def _last(node: Node) -> list[tuple[Ranges, bool]]:
     """
     if isinstance(node, Chars):
         return [(node.points, False)]
-    if isinstance(node, Group):
+    if isinstance(node, CaptureGroup):
         return _last(node.of)
     if isinstance(node, Choice):
         return [last for part in node.parts for last in _last(part)]

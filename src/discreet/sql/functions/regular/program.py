@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from discreet.records import dataclass, field
 from discreet.sql.functions.regular.tree import (
     LAST,
+    CaptureGroup,
     Chars,
     Choice,
     Edge,
-    Group,
     Node,
     NotBehind,
     Once,
@@ -57,7 +57,7 @@ class Program:
             return then
         if isinstance(node, Choice):
             return self.add(*[self.build(part, then) for part in node.parts])
-        if isinstance(node, Group | Once):
+        if isinstance(node, CaptureGroup | Once):
             return self.build(node.of, then)
         if isinstance(node, Repeat):
             return self._repeat(node, then)

@@ -59,7 +59,7 @@ class Repeat:
 
 
 @dataclass(frozen=True)
-class Group:
+class CaptureGroup:
     """A part that can be referred to."""
 
     of: Node
@@ -72,7 +72,7 @@ class Once:
     of: Node
 
 
-Node = Chars | Edge | NotBehind | Sequence | Choice | Repeat | Group | Once
+Node = Chars | Edge | NotBehind | Sequence | Choice | Repeat | CaptureGroup | Once
 
 _PIECE = re.compile(
     r"\\.|(?P<set>\[\^?(?:\\.|[^\]\\])*\])|(?P<quantifier>(?:[*+?]|\{\d+(?:,\d*)?\})\??)|(?P<open>\((?:\?:)?)|.",
@@ -103,7 +103,7 @@ def parse(pattern: str) -> Node:
         elif piece == ")":
             captures, branches = stack.pop()
             whole = _choice(branches)
-            stack[-1][1][-1].append(Group(whole) if captures else whole)
+            stack[-1][1][-1].append(CaptureGroup(whole) if captures else whole)
         elif piece in "^$":
             stack[-1][1][-1].append(Edge(piece == "$"))
         else:
@@ -186,5 +186,7 @@ def nullable(node: Node, edges: bool = True) -> bool:
     if isinstance(node, Repeat):
         return node.least == 0 or nullable(node.of, edges)
     return (
-        nullable(node.of, edges) if isinstance(node, Group | Once) else edges and not isinstance(node, Chars)
+        nullable(node.of, edges)
+        if isinstance(node, CaptureGroup | Once)
+        else edges and not isinstance(node, Chars)
     )

@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from discreet.sql.functions.regular.program import Program, TooLarge, program
-from discreet.sql.functions.regular.tree import Chars, Choice, Group, Node, Once, Repeat, Sequence
+from discreet.sql.functions.regular.tree import CaptureGroup, Chars, Choice, Node, Once, Repeat, Sequence
 
 if TYPE_CHECKING:
     import numpy as np
@@ -63,7 +63,7 @@ def _times(node: Node) -> float:
         return max(map(_times, node.parts))
     if isinstance(node, Sequence):
         return sum(map(_times, node.parts))
-    return _times(node.of) if isinstance(node, Group | Once) else 0
+    return _times(node.of) if isinstance(node, CaptureGroup | Once) else 0
 
 
 def _greatest(steps: Program) -> float:

@@ -1,1 +1,1 @@
-"""The text of queries: written once for all literals of a shape, and not larger than a planner can bear."""
+"""The text of queries: written once for all arguments of a template, and not larger than a planner can bear."""

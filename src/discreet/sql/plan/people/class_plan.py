@@ -10,7 +10,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.personal import Classes, conditions_of
 from discreet.sql.dialects import named
 from discreet.sql.expressions.expression import Column
-from discreet.sql.measures.measure import Measure
+from discreet.sql.measures.measure import Moments
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
 from discreet.sql.measures.ranks import Ranks
@@ -68,7 +68,7 @@ def _by_class(release: PlannedRelease, classes: Classes, dialect: str) -> Planne
         if isinstance(measure, Ranks | QuantileTree):
             _see_sampled(release, index, classes, dialect)
         elif not isinstance(measure, JointMoments) and (
-            type(measure) is not Measure or measure.distinct or measure.sizes
+            type(measure) is not Moments or measure.distinct or measure.sizes
         ):
             raise QueryRefused(
                 "People allow different epsilons, and numbers of distinct values do not add up over their classes.",
@@ -117,7 +117,7 @@ def _see_people(part: MeasuredRows, classes: Classes) -> None:
 def _possible(release: PlannedRelease, index: int, classes: Classes) -> tuple[bool, ...]:
     """By class, whether it can move a measure; where none can, the last one, whose integers are zero then."""
     measure = release.measures[index]
-    argument = measure.argument if isinstance(measure, Measure) and not measure.with_null else None
+    argument = measure.argument if isinstance(measure, Moments) and not measure.with_null else None
     found = classes.possible(release.parts[measure.part].rows.relation, argument)
     return found if any(found) else (*found[:-1], True)
 

@@ -16,7 +16,7 @@ from fractions import Fraction
 
 from discreet.sql import functions as fn
 from discreet.sql.algebra import keys as ks
-from discreet.sql.algebra.relation import Rows, Select
+from discreet.sql.algebra.relation import PrivateRows, Select
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.apply import one_of
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
@@ -53,7 +53,9 @@ def more_rows(finest: PlannedRelease, other: PlannedRelease) -> Fraction:
     )
 
 
-def of_any(rows: Rows, questions: Sequence[tuple[Sequence[Expression], Sequence[ks.Key]]]) -> Rows:
+def of_any(
+    rows: PrivateRows, questions: Sequence[tuple[Sequence[Expression], Sequence[ks.Key]]]
+) -> PrivateRows:
     """The rows that any of several questions counts.
 
     Args:

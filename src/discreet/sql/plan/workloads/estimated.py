@@ -1,7 +1,8 @@
 """The noise of a table that is estimated from noisy marginals of the same rows: the law of each of its integers.
 
 An integer of a cell errs by a sum of independent Laplace variables, one for each cell of each marginal. Few of their
-scales differ (`planning.marginals.Measured.weights`), so the law is a short list of scales and how many have each.
+scales differ (`planning.marginals.MeasuredMarginals.weights`), so the law is a short list of scales and how many have
+each.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from discreet.records import dataclass
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from discreet.planning.marginal_shares import Strategy
+    from discreet.planning.marginal_shares import MarginalStrategy
 
     Floats = NDArray[np.float64]
     Array = TypeVar("Array", NDArray[np.float64], NDArray[np.int64])
@@ -42,7 +43,7 @@ class Estimated:
         more: the keys whose last value is not shown.
     """
 
-    strategy: Strategy
+    strategy: MarginalStrategy
     axes: Keys
     scales: tuple[Fraction, ...]
     more: Keys = ()

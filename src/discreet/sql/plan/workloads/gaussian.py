@@ -20,7 +20,7 @@ from discreet.planning.ranges.lengths import Lengths, for_families, for_tables
 from discreet.records import dataclass
 from discreet.sql.algebra import keys as ks
 from discreet.sql.measures.all_rows import AllRows
-from discreet.sql.plan.plan import AnyMeasure, PlannedRelease, Workload
+from discreet.sql.plan.plan import AnyMeasure, JointWorkload, PlannedRelease
 from discreet.sql.plan.workloads.pieced import Parted, Pieced
 from discreet.sql.plan.workloads.series_law import SeriesLaw
 
@@ -55,7 +55,7 @@ class WeightedWorkload:
         first: the number of the first of them.
     """
 
-    workload: Workload
+    workload: JointWorkload
     tables: tuple[PlannedRelease, ...]
     first: int
 
@@ -114,7 +114,7 @@ class WeightedWorkload:
             float(smoothing(square)) * times**2,
         )
 
-    def noisy(self, measured: PlannedRelease) -> tuple[Workload, tuple[PlannedRelease, ...]]:
+    def noisy(self, measured: PlannedRelease) -> tuple[JointWorkload, tuple[PlannedRelease, ...]]:
         """The workload and its tables, once the Gaussian noise of the measured release is known."""
         scales = tuple(
             Fraction(math.sqrt(float(measured.gaussian(index) or 0) / 2) / self.matrix.units)
@@ -142,7 +142,9 @@ class WeightedWorkload:
         return workload, tuple(tables)
 
 
-def weighted_of(workloads: Sequence[Workload], releases: Sequence[PlannedRelease]) -> list[WeightedWorkload]:
+def weighted_of(
+    workloads: Sequence[JointWorkload], releases: Sequence[PlannedRelease]
+) -> list[WeightedWorkload]:
     """The workloads that could have Gaussian noise."""
     numbers: Mapping[str, int] = {release.name: index for index, release in enumerate(releases)}
     found = []

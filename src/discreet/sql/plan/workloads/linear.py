@@ -28,7 +28,7 @@ SINGLE = 24
 """How many of the variables that an estimate is made of are drawn by themselves; all others are like a normal one."""
 
 
-class Linear:
+class LinearLaw:
     """The law of the integers of a table.
 
     Attributes:

@@ -14,7 +14,7 @@ import numpy as np
 
 from discreet.planning.saturating import saturated
 from discreet.records import dataclass
-from discreet.sql.plan.workloads.linear import Linear
+from discreet.sql.plan.workloads.linear import LinearLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -59,14 +59,14 @@ def added(values: Integers, place: Integers, places: int) -> Integers:
 
 
 @dataclass(frozen=True)
-class Pieced(Linear):
+class Pieced(LinearLaw):
     """How a table is estimated.
 
     Attributes:
         parted: the pieces, and the sums that are measured of them.
         place: of each piece of each series, series by series, the group of the table that it is in, or -1.
         groups: how many groups there are.
-        scales: of the noise on each measure, if all of epsilon went into the single pieces, as `Linear` has them.
+        scales: of the noise on each measure, if all of epsilon went into the single pieces, as `LinearLaw` has them.
         gaussian: whether it is Gaussian noise.
     """
 

@@ -33,7 +33,7 @@ from discreet.sql.expressions.span import Span, Value
 from discreet.sql.functions.apply import among
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.plan.measure_choice import ADDED_UP
-from discreet.sql.plan.plan import PlannedRelease, Workload
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import LITERAL, MOST_LISTED, listed
 from discreet.sql.plan.workloads.bounded import alike, as_asked, more_rows, of_any
@@ -54,7 +54,7 @@ ALONE = 2 * 1.02
 
 def ranges_of(
     apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]
-) -> Iterator[tuple[Workload, dict[int, PlannedRelease]]]:
+) -> Iterator[tuple[JointWorkload, dict[int, PlannedRelease]]]:
     """The workloads of the releases that differ in conditions on public keys, and their tables by number."""
     for group in _alike(apart, weights):
         found = _measured(group)
@@ -99,7 +99,7 @@ def _rows(unplanned: UnplannedRelease) -> tuple[object, ...]:
     return base_of(rows.relation)[0], rows.per_unit, rows.max_rows, rows.fixed
 
 
-def _measured(group: Differing) -> tuple[Workload, dict[int, PlannedRelease]] | None:
+def _measured(group: Differing) -> tuple[JointWorkload, dict[int, PlannedRelease]] | None:
     """The workload of a group and its tables; None where they are not sums of few pieces."""
     apart, numbers = group.apart, group.numbers
     if len(numbers) < 2 or not group.differ:
@@ -240,7 +240,7 @@ def _sums(place: Integers) -> tuple[tuple[int, ...], ...]:
 
 def _planned(
     group: Differing, unplanned: UnplannedRelease, how: tuple[Parted, list[Integers]]
-) -> tuple[Workload, dict[int, PlannedRelease]]:
+) -> tuple[JointWorkload, dict[int, PlannedRelease]]:
     """The workload and its tables, once the pieces are known."""
     parted, placed = how
     apart, numbers, others = group.apart, group.numbers, len(group.shared)
@@ -276,4 +276,4 @@ def _planned(
         tables[index] = as_estimated(replace(release, parts=parts, of_several=True), finest, law)
     names = tuple(apart.releases[index].name for index in numbers)
     sizes = tuple(len(key.values) for key in finest.keys)
-    return Workload(finest, sizes, (((), measured),), names, False, pieces=parted), tables
+    return JointWorkload(finest, sizes, (((), measured),), names, False, pieces=parted), tables

@@ -27,7 +27,7 @@ from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.plan.measure_choice import ADDED_UP
-from discreet.sql.plan.plan import PlannedRelease, Workload
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.series_law import SeriesLaw
 from discreet.sql.plan.workloads.windows import FamiliesByKey
@@ -43,7 +43,7 @@ def series_of(
     found: FamiliesByKey,
     shares: tuple[Fraction, ...],
     build: Callable[[tuple[Fraction, ...]], PlannedRelease],
-) -> tuple[Workload, PlannedRelease] | None:
+) -> tuple[JointWorkload, PlannedRelease] | None:
     """The workload of a table with sums along a key, and the table; None where its groups are better measured alone.
 
     Args:
@@ -83,7 +83,7 @@ def series_of(
     others = tuple(key for index, key in enumerate(release.keys) if index not in axes[axis])
     nodes = ks.Key(Column("window", Type.INTEGER, Span()), tuple(range(matrix.nodes)))
     measured = replace(finest, name=f"{finest.name} windows", keys=(*others, nodes), times=WHOLE_WEIGHT)
-    return Workload(finest, sizes, (((), measured),), (release.name,), False, law), table
+    return JointWorkload(finest, sizes, (((), measured),), (release.name,), False, law), table
 
 
 def _best(

@@ -14,7 +14,7 @@ import numpy as np
 from discreet.planning.ranges.factors import Weighted
 from discreet.planning.ranges.families import EACH, RangeFamily
 from discreet.records import dataclass
-from discreet.sql.plan.workloads.linear import Linear
+from discreet.sql.plan.workloads.linear import LinearLaw
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class SeriesLaw(Linear):
+class SeriesLaw(LinearLaw):
     """How a table is estimated.
 
     Attributes:
@@ -33,7 +33,7 @@ class SeriesLaw(Linear):
         sizes: how many values each axis of its keys has, in its own order.
         axis: which of these is ordered.
         order: the places of the values of that axis, least first.
-        scales: of the noise on each measure, if all of epsilon went into the single groups, as `Linear` has them.
+        scales: of the noise on each measure, if all of epsilon went into the single groups, as `LinearLaw` has them.
         gaussian: whether it is Gaussian noise.
     """
 

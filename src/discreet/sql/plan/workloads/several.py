@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from discreet.sql.analyze.release_scope import UnplannedRelease
-from discreet.sql.plan.plan import PlannedRelease, Workload
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.differing import ReleasesApart
 from discreet.sql.plan.workloads.ranges import ranges_of
@@ -21,7 +21,7 @@ def measured_together(
     releases: list[PlannedRelease],
     build: Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease],
     ranges: bool,
-) -> Iterator[Workload]:
+) -> Iterator[JointWorkload]:
     """The workloads of several releases.
 
     Args:

@@ -22,12 +22,12 @@ from fractions import Fraction
 
 from discreet.planning.marginal_shares import strategy
 from discreet.planning.marginals import Keys
-from discreet.sql.algebra.relation import Rows
+from discreet.sql.algebra.relation import PrivateRows
 from discreet.sql.algebra.released import released_tables
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.plan.measure_choice import ADDED_UP
-from discreet.sql.plan.plan import PlannedRelease, Workload
+from discreet.sql.plan.plan import JointWorkload, PlannedRelease
 from discreet.sql.plan.strategies import Chosen
 from discreet.sql.plan.workloads.axes import Axes, axes_of, with_others
 from discreet.sql.plan.workloads.estimated import Estimated
@@ -77,7 +77,7 @@ def _adds_up(chosen: Chosen) -> bool:
     return all(choice.counts in ADDED_UP for choice in chosen.choices)
 
 
-def _rows(rows: Rows) -> tuple[object, ...]:
+def _rows(rows: PrivateRows) -> tuple[object, ...]:
     return rows.relation, rows.per_unit, rows.max_rows, rows.fixed
 
 
@@ -87,7 +87,7 @@ def together(
     releases: Sequence[PlannedRelease],
     shares: Sequence[tuple[Fraction, ...]],
     build: Callable[[UnplannedRelease, int, tuple[Fraction, ...]], PlannedRelease],
-) -> tuple[Workload, dict[int, PlannedRelease]] | None:
+) -> tuple[JointWorkload, dict[int, PlannedRelease]] | None:
     """The workload of some releases; None where their keys overlap, or are too many.
 
     Args:
@@ -132,7 +132,7 @@ def together(
             Estimated(chosen, own, scales, axes.more),
         )
     names = tuple(releases[index].name for index in group)
-    return Workload(finest, axes.sizes, marginals, names, bool(first.grouping_sets)), of_tables
+    return JointWorkload(finest, axes.sizes, marginals, names, bool(first.grouping_sets)), of_tables
 
 
 def as_estimated(release: PlannedRelease, finest: PlannedRelease, law: Estimated | Pieced) -> PlannedRelease:

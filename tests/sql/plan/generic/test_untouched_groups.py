@@ -1,4 +1,4 @@
-"""Groups that no literal touches are told apart from those that one may change; `test_alike` compares whole plans."""
+"""Groups that no argument touches are told apart from others; `test_generic_reading` compares whole plans."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from tests import inside
 from tests.sql.fuzz import bench
-from tests.sql.plan.drafts.test_alike import planned
+from tests.sql.plan.generic.test_generic_reading import planned
 
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.plan import reading
-from discreet.sql.plan.drafts import alike
-from discreet.sql.plan.drafts.untouched_groups import UntouchedGroups
+from discreet.sql.plan.generic import generic_reading
+from discreet.sql.plan.generic.untouched_groups import UntouchedGroups
 
 UNTOUCHED = "SELECT sex, COUNT(*) AS n FROM t WHERE x > {} GROUP BY sex"
 NEVER = "99"
@@ -26,7 +26,7 @@ TOUCHED = (
 
 
 def worked_out(text: str, patch: pytest.MonkeyPatch, literals: tuple[str, ...]) -> int:
-    """How often groups are worked out for some literals, of which the first ones show the shape; plans are compared."""
+    """How often groups are worked out for some literals, once a template is known; plans are compared."""
     catalog, known, calls = inside.catalog_of(bench.bench().session), reading.Readings(), 0
     real = public_groups
 
@@ -38,10 +38,10 @@ def worked_out(text: str, patch: pytest.MonkeyPatch, literals: tuple[str, ...]) 
     for one in ("4", "5"):
         planned(text.format(one), catalog, False, known)
     with patch.context() as counting:
-        counting.setattr(alike, "public_groups", counted)
+        counting.setattr(generic_reading, "public_groups", counted)
         found = [planned(text.format(one), catalog, False, known) for one in literals]
     with patch.context() as without:
-        without.setattr(reading, "alike", lambda text: None)
+        without.setattr(reading, "template_of", lambda text: None)
         assert found == [planned(text.format(one), catalog, False, None) for one in literals]
     return calls
 

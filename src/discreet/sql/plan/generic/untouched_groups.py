@@ -1,8 +1,8 @@
-"""Groups that no literal of a statement can change, but for a condition that no value meets.
+"""Groups that no argument of a statement can change, but for a condition that no value meets.
 
-A condition that compares a column with a literal says nothing about groups by other columns: it leaves all of them, or,
-where no value of the column can meet it, none. So the groups of such a statement are those of every statement of its
-shape whose conditions can be met, and only that is looked at for each.
+A condition that compares a column with a parameter says nothing about groups by other columns: it leaves all of them,
+or, where no value of the column can meet it, none. So the groups of such a statement are those of every statement of
+its template whose conditions can be met, and only that is looked at for each.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed
 from discreet.sql.algebra.relation import Relation
 from discreet.sql.algebra.trial import never_met
 from discreet.sql.expressions.expression import Call, Column, Expression, leaves
-from discreet.sql.expressions.unread import UnreadLiteral
+from discreet.sql.expressions.parameter import Parameter
 
 CONVERSIONS = frozenset({"to_float", "to_timestamp"})
 """Between the column of a condition and its comparison."""
@@ -23,35 +23,35 @@ CONVERSIONS = frozenset({"to_float", "to_timestamp"})
 
 @dataclass(frozen=True)
 class UntouchedGroups:
-    """The conditions with literals, none of which looks at a column that anything else of the groups looks at.
+    """The conditions with parameters, none of which looks at a column that anything else of the groups looks at.
 
     Attributes:
-        conditions: over leaves, with blanks.
+        conditions: over leaves, with parameters.
         columns: those that they look at, by name.
     """
 
     conditions: tuple[Expression, ...]
     columns: Mapping[str, Column]
 
-    def hold(self, filled: Sequence[Expression]) -> bool:
+    def hold(self, conditions: Sequence[Expression]) -> bool:
         """Whether the groups are those without these conditions.
 
         Args:
-            filled: the conditions with literals in the places of their blanks.
+            conditions: with arguments in the places of their parameters.
         """
-        left, unread = narrowed(filled, self.columns)
-        return not unread and not any(map(never_met, left.values()))
+        left, others = narrowed(conditions, self.columns)
+        return not others and not any(map(never_met, left.values()))
 
 
 def untouched_groups(relation: Relation, keys: Sequence[Expression]) -> UntouchedGroups | None:
-    """The conditions with blanks of a relation, where no group depends on them; None where one may.
+    """The conditions with parameters of a relation, where no group depends on them; None where one may.
 
     Args:
-        relation: private rows, with blanks in the places of literals.
+        relation: private rows, with parameters in the places of literals.
         keys: over its columns.
 
     Raises:
-        ValueNeededError: the way to its groups reads a literal.
+        ValueNeededError: the way to its groups reads an argument.
         NotTracedError: its rows cannot be traced back.
     """
     found = branches(relation)
@@ -59,8 +59,8 @@ def untouched_groups(relation: Relation, keys: Sequence[Expression]) -> Untouche
         return None
     (branch,) = found
     conditions = conjuncts(branch.conditions)
-    moving = [condition for condition in conditions if any(_blanks(condition))]
-    others = [condition for condition in conditions if not any(_blanks(condition))]
+    moving = [condition for condition in conditions if any(_parameters(condition))]
+    others = [condition for condition in conditions if not any(_parameters(condition))]
     traced = [branch.over_leaves(key) for key in keys]
     compared = [_compared(condition) for condition in moving]
     columns = {column.name: column for column in compared if column is not None}
@@ -69,17 +69,17 @@ def untouched_groups(relation: Relation, keys: Sequence[Expression]) -> Untouche
         not moving
         or None in compared
         or elsewhere & columns.keys()
-        or any(any(_blanks(key)) for key in traced)
+        or any(any(_parameters(key)) for key in traced)
     ):
         return None
     return UntouchedGroups(tuple(moving), columns)
 
 
 def _compared(condition: Expression) -> Column | None:
-    """The column that a condition compares with a blank; None for any other condition."""
+    """The column that a condition compares with a parameter; None for any other condition."""
     if not isinstance(condition, Call) or condition.name not in MIRRORED:
         return None
-    sides = [side for side in condition.args if not isinstance(side, UnreadLiteral)]
+    sides = [side for side in condition.args if not isinstance(side, Parameter)]
     if len(sides) != 1:
         return None
     (side,) = sides
@@ -88,9 +88,9 @@ def _compared(condition: Expression) -> Column | None:
     return side if isinstance(side, Column) else None
 
 
-def _blanks(expression: Expression) -> Iterator[bool]:
-    """For each part of an expression, whether it is a blank."""
-    yield isinstance(expression, UnreadLiteral)
+def _parameters(expression: Expression) -> Iterator[bool]:
+    """For each part of an expression, whether it is a parameter."""
+    yield isinstance(expression, Parameter)
     if isinstance(expression, Call):
         for part in expression.args:
-            yield from _blanks(part)
+            yield from _parameters(part)

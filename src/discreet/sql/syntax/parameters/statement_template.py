@@ -1,11 +1,11 @@
-"""Statements that are alike but for the literals of their comparisons are parsed and checked once.
+"""Statements that differ in nothing but the literals of their comparisons are parsed and checked once.
 
     SELECT COUNT(*) FROM visits WHERE age < 45        SELECT COUNT(*) FROM visits WHERE age < 50
 
-The second time that a shape is met, it is parsed with invented literals in the places of those that stand alone behind
-a comparison. Where each of these is found exactly once, as one side of a comparison and in no name, nothing that the
-parser does depends on it: a tree for other literals is a copy with them in these places. Their meaning is decided
-later; `plan.drafts.alike` says where for several at once.
+The literals that stand alone behind a comparison are the arguments of a statement. The second time that the text
+between them is met, it is parsed with invented ones in their places. Where each of these is found exactly once, as one
+side of a comparison and in no name, nothing that the parser does depends on it: a tree for other arguments is a copy of
+the template with them in these places. Their meaning is decided later; `plan.generic` does so once for all of them.
 
 Positions in such a tree are those of the invented text, so whoever refuses parses the text itself and points into that.
 """
@@ -26,9 +26,9 @@ from discreet.sql.syntax.nodes import copied
 from discreet.sql.syntax.parse import spelled
 
 MOST: Final = 256
-"""How many shapes are remembered."""
+"""How many templates are remembered."""
 LONGEST_TEMPLATE: Final = 10_000
-"""Characters of a text whose shape is looked at."""
+"""Characters of a text whose template is looked for."""
 _UNUSUAL: Final = ("--", "/*", "\\", "$", "`", "#")
 """Comments and other ways to quote: a text with any of them is always parsed."""
 _PLAIN: Final = re.compile(
@@ -56,17 +56,17 @@ _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 Path: TypeAlias = tuple[tuple[str, int | None], ...]
 """The way from the root of a tree to a node: the names of arguments, and places in them where they are lists."""
-Skeleton: TypeAlias = tuple[str, ...]
-"""The text between literals, and the kinds of these, by turns."""
+TemplateKey: TypeAlias = tuple[str, ...]
+"""The text between arguments, and the kinds of these, by turns."""
 
 
 @dataclass(frozen=True, eq=False)
-class Template:
-    """A parsed statement with places for literals.
+class StatementTemplate:
+    """A parsed statement with places for arguments.
 
     Attributes:
-        statement: with invented ones.
-        paths: where they are in it.
+        statement: with invented literals in them.
+        paths: where these are in it.
         canonical: the canonical text between them; they stand there in the order of `order`.
         order: which of them comes when.
     """
@@ -76,12 +76,12 @@ class Template:
     canonical: tuple[str, ...]
     order: tuple[int, ...]
 
-    def filled(self, literals: Sequence[str]) -> tuple[exp.Query, str]:
-        """The statement with some literals, and its canonical text."""
-        return self.with_nodes([literal_node(literal) for literal in literals]), self.spelled(literals)
+    def with_arguments(self, arguments: Sequence[str]) -> tuple[exp.Query, str]:
+        """The statement with some arguments, and its canonical text."""
+        return self.with_nodes([literal_node(literal) for literal in arguments]), self.spelled(arguments)
 
     def with_nodes(self, nodes: Sequence[exp.Literal]) -> exp.Query:
-        """The statement with some nodes in the places of its literals."""
+        """The statement with some nodes in the places of its arguments."""
         statement = copied(self.statement)
         for path, literal in zip(self.paths, nodes, strict=True):
             node: exp.Expr = statement
@@ -90,11 +90,11 @@ class Template:
             node.replace(literal)
         return statement
 
-    def spelled(self, literals: Sequence[str]) -> str:
-        """The canonical text with some literals."""
+    def spelled(self, arguments: Sequence[str]) -> str:
+        """The canonical text with some arguments."""
         out = [self.canonical[0]]
         for index, piece in zip(self.order, self.canonical[1:], strict=True):
-            out += [literals[index], piece]
+            out += [arguments[index], piece]
         return "".join(out)
 
 
@@ -104,19 +104,19 @@ def literal_node(literal: str) -> exp.Literal:
     return exp.Literal(this=literal[1:-1] if text else literal, is_string=text)
 
 
-_known: Final[OrderedDict[Skeleton, Template | Literal[False] | None]] = OrderedDict()
-"""By shape its template; None where there is none, and False where the shape was met once."""
+_known: Final[OrderedDict[TemplateKey, StatementTemplate | Literal[False] | None]] = OrderedDict()
+"""By key its template; None where there is none, and False where the key was met once."""
 
 
-def alike(text: object) -> tuple[Template, list[str]] | None:
-    """The template of a text, which other texts of its shape have as well, and the literals in its places.
+def template_of(text: object) -> tuple[StatementTemplate, list[str]] | None:
+    """The template of a text, which texts with other arguments have as well, and its arguments.
 
     Returns:
         None where the text has to be parsed.
 
     Example:
         >>> texts = [f"SELECT a FROM t WHERE b < {n}" for n in (1, 2, 3)]
-        >>> [None if found is None else found[1] for found in map(alike, texts)]
+        >>> [None if found is None else found[1] for found in map(template_of, texts)]
         [None, ['2'], ['3']]
     """
     if (
@@ -128,37 +128,37 @@ def alike(text: object) -> tuple[Template, list[str]] | None:
     taken = taken_apart(text)
     if taken is None or not taken[1]:
         return None
-    shape, literals = taken
-    if shape not in _known:
-        _remember(shape, False)
+    key, arguments = taken
+    if key not in _known:
+        _remember(key, False)
         return None
-    template = _known.get(shape)
+    template = _known.get(key)
     if template is False:
-        template = made(shape)
-        _remember(shape, template)
-    return None if template is None else (template, literals)
+        template = made(key)
+        _remember(key, template)
+    return None if template is None else (template, arguments)
 
 
-def taken_apart(text: str) -> tuple[Skeleton, list[str]] | None:
-    """The shape of a text and the literals that it leaves out; None where a part of the text is no plain token."""
+def taken_apart(text: str) -> tuple[TemplateKey, list[str]] | None:
+    """The key of the template of a text, and its arguments; None where a part of the text is no plain token."""
     if _PLAIN.fullmatch(text) is None:
         return None
-    pieces, literals, position = [], [], 0
+    pieces, arguments, position = [], [], 0
     for match in _LITERAL.finditer(text):
         kind = match.lastgroup
         if kind is not None:
             start, end = match.span(kind)
             pieces += [text[position:start], kind]
-            literals.append(text[start:end])
+            arguments.append(text[start:end])
             position = end
-    return (*pieces, text[position:]), literals
+    return (*pieces, text[position:]), arguments
 
 
-def made(shape: Skeleton) -> Template | None:
-    """The template of a shape; None where a literal decides more than its own value."""
-    kinds = shape[1::2]
+def made(key: TemplateKey) -> StatementTemplate | None:
+    """The template of a key; None where an argument decides more than its own value."""
+    kinds = key[1::2]
     invented = [_invented(kind, index) for index, kind in enumerate(kinds)]
-    text = "".join(invented[index // 2] if index % 2 else piece for index, piece in enumerate(shape))
+    text = "".join(invented[index // 2] if index % 2 else piece for index, piece in enumerate(key))
     try:
         statement, canonical = spelled(text)
     except QueryRefused:
@@ -175,7 +175,7 @@ def made(shape: Skeleton) -> Template | None:
         pieces.append(piece)
     if any(path is None for path in paths):
         return None
-    return Template(
+    return StatementTemplate(
         statement, tuple(path for path in paths if path is not None), (*pieces, rest), tuple(order)
     )
 
@@ -209,8 +209,8 @@ def _is_name(node: exp.Expr) -> bool:
     return listed and not isinstance(node, exp.Alias)
 
 
-def _remember(shape: Skeleton, found: Template | Literal[False] | None) -> None:
-    _known[shape] = found
+def _remember(key: TemplateKey, found: StatementTemplate | Literal[False] | None) -> None:
+    _known[key] = found
     while len(_known) > MOST:
         with contextlib.suppress(KeyError):  # another thread was faster
             _known.popitem(last=False)

@@ -1,7 +1,7 @@
-"""Literals that may not be read: findings about a statement with them hold for all literals in their places.
+"""The parameter in a tree of sqlglot: findings about a statement with parameters hold for all arguments.
 
-A blank stands in a tree in the place of a literal. It tells its kind, text or number, and nothing else: whoever reads
-its text, compares it, hashes it or writes it raises `ValueNeededError`, and so says that the literal matters. No
+A parameter stands in a tree in the place of a literal. It tells its kind, text or number, and nothing else: whoever
+reads its text, compares it, hashes it or writes it raises `ValueNeededError`, and so says that the literal matters. No
 handler of `Exception` on the way can swallow that.
 """
 
@@ -13,15 +13,15 @@ from sqlglot import exp
 
 
 class ValueNeededError(BaseException):
-    """A literal was read that was left blank."""
+    """The value of a parameter was read."""
 
 
-class Unread:
-    """In the place of the text of a literal.
+class ParameterText:
+    """In a parameter, in the place of the text of a literal.
 
     Attributes:
         place: the number of the literal in its statement.
-        literal: the one of the statement at hand, whose type is that of the blank.
+        literal: the one of the statement at hand, whose type is that of the parameter.
     """
 
     __slots__ = ("literal", "place")
@@ -40,8 +40,8 @@ class Unread:
     __getattr__ = __reduce_ex__ = __copy__ = __deepcopy__ = _read
 
 
-class Blank(exp.Literal):
-    """A literal whose text may not be read.
+class ParameterNode(exp.Literal):
+    """A parameter: a literal whose text may not be read.
 
     Where sqlglot's compiled part is installed, none can be made, and each statement is read by itself.
     """
@@ -72,20 +72,20 @@ class Blank(exp.Literal):
         raise ValueNeededError
 
     @property
-    def unread(self) -> Unread:
-        """The place of the literal."""
-        found: Unread = self.args["this"]
+    def parameter(self) -> ParameterText:
+        """The place of the parameter, and the literal there."""
+        found: ParameterText = self.args["this"]
         return found
 
 
-Blank.key = exp.Literal.key  # else its class would have a word of its own
+ParameterNode.key = exp.Literal.key  # else its class would have a word of its own
 
 
-def blank(place: int, literal: exp.Literal) -> Blank:
-    """A blank in the place of a literal.
+def parameter_node(place: int, literal: exp.Literal) -> ParameterNode:
+    """A parameter in the place of a literal.
 
     Example:
-        >>> number = blank(0, exp.Literal.number(45))
+        >>> number = parameter_node(0, exp.Literal.number(45))
         >>> number.is_string
         False
         >>> try:
@@ -94,4 +94,4 @@ def blank(place: int, literal: exp.Literal) -> Blank:
         ...     print("it was read")
         it was read
     """
-    return Blank(this=Unread(place, literal), is_string=literal.is_string)
+    return ParameterNode(this=ParameterText(place, literal), is_string=literal.is_string)

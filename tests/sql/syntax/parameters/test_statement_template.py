@@ -1,4 +1,4 @@
-"""A tree from a template is the tree that the parser makes, whichever the literals.
+"""A tree from a template is the tree that the parser makes, whichever the arguments.
 
 Random statements of the fuzzer and of the harness of neighbours are asked with other literals. The tree and its
 canonical text are those of the parser, and so is the plan: the SQL that runs, the groups, the measures and the
@@ -23,8 +23,8 @@ from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.lower.identity import identity
 from discreet.sql.plan import planner, reading
-from discreet.sql.syntax.alike import templates
 from discreet.sql.syntax.once import _key
+from discreet.sql.syntax.parameters import statement_template
 from discreet.sql.syntax.parse import spelled
 
 WHOLE = ("0", "1", "2", "3", "45", "007", "999999999999999999", "9223372036854775808", "1" * 60)
@@ -47,18 +47,18 @@ VALUES = {"whole": WHOLE, "decimal": DECIMAL, "string": STRING}
 
 def again(text: str, rng: random.Random) -> str | None:
     """The same text with other literals; None where there is none to change."""
-    taken = templates.taken_apart(text)
+    taken = statement_template.taken_apart(text)
     if taken is None or not taken[1]:
         return None
-    shape, _ = taken
-    return "".join(rng.choice(VALUES[one]) if at % 2 else one for at, one in enumerate(shape))
+    key, _ = taken
+    return "".join(rng.choice(VALUES[one]) if at % 2 else one for at, one in enumerate(key))
 
 
 def compared(text: str) -> bool:
     """Compare the tree of a template with that of the parser; whether there is a template."""
-    taken = templates.taken_apart(text)
+    taken = statement_template.taken_apart(text)
     assert taken is not None
-    template = templates.made(taken[0])
+    template = statement_template.made(taken[0])
     try:
         statement, canonical = spelled(text)
     except QueryRefused:
@@ -66,7 +66,7 @@ def compared(text: str) -> bool:
         return False
     if template is None:
         return False
-    found, words = template.filled(taken[1])
+    found, words = template.with_arguments(taken[1])
     assert words == canonical
     assert _key(found) == _key(statement)
     return True
@@ -85,12 +85,12 @@ def planned(text: str, catalog: Catalog, unknown: bool) -> Any:
 
 def same_plan(text: str, catalog: Catalog, unknown: bool, patch: pytest.MonkeyPatch) -> bool:
     """Compare the plan from a template with the plan from the parser; whether there is a template."""
-    for _ in range(2):  # the second time that a shape is met, it becomes a template
-        templates.alike(text)
-    used = templates.alike(text) is not None
+    for _ in range(2):  # the second time that a key is met, it becomes a template
+        statement_template.template_of(text)
+    used = statement_template.template_of(text) is not None
     mine = planned(text, catalog, unknown)
     with patch.context() as without:
-        without.setattr(reading, "alike", lambda text: None)
+        without.setattr(reading, "template_of", lambda text: None)
         assert mine == planned(text, catalog, unknown)
     return used
 
@@ -127,20 +127,22 @@ def test_a_random_question_of_the_harness_has_the_same_tree_and_plan(
 
 
 def test_literals_in_each_others_places_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted fault: the literals of a template are filled in backwards."""
-    right = templates.Template.filled
-    monkeypatch.setattr(templates.Template, "filled", lambda self, given: right(self, given[::-1]))
+    """The planted fault: the arguments of a template are put in backwards."""
+    right = statement_template.StatementTemplate.with_arguments
+    monkeypatch.setattr(
+        statement_template.StatementTemplate, "with_arguments", lambda self, given: right(self, given[::-1])
+    )
     with pytest.raises(AssertionError):
         of_the_fuzzer(range(40), monkeypatch)
 
 
 def test_literals_of_an_earlier_text_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The planted fault: all texts of a shape are answered as the first one."""
+    """The planted fault: all texts of a template are answered as the first one."""
     first: dict[int, Any] = {}
-    right = templates.Template.filled
+    right = statement_template.StatementTemplate.with_arguments
     monkeypatch.setattr(
-        templates.Template,
-        "filled",
+        statement_template.StatementTemplate,
+        "with_arguments",
         lambda self, given: right(
             self, first.setdefault(hash(self.paths), ["'1'" if g[0] == "'" else "1" for g in given])
         ),
@@ -158,10 +160,10 @@ PARSED = [
 
 @pytest.mark.parametrize("text", PARSED)
 def test_a_literal_in_a_name_is_parsed(text: str) -> None:
-    taken = templates.taken_apart(text.format(3))
+    taken = statement_template.taken_apart(text.format(3))
     assert taken is not None
     assert taken[1] == ["3"]
-    assert templates.made(taken[0]) is None
+    assert statement_template.made(taken[0]) is None
 
 
 def test_literals_come_in_the_order_of_the_canonical_text() -> None:
@@ -177,11 +179,11 @@ def test_literals_come_in_the_order_of_the_canonical_text() -> None:
 def test_a_literal_that_stands_twice_once_it_is_parsed_is_never_left_out(literal: str) -> None:
     """Else one of the two would stay the invented one, and rows would be compared with that."""
     text = f"SELECT weighted_avg(CASE WHEN note < {literal} THEN x END, y) AS a FROM t"
-    taken = templates.taken_apart(text)
+    taken = statement_template.taken_apart(text)
     assert taken is not None
     assert taken[1] == [literal]
     assert spelled(text)[1].count(literal) == 2
-    assert templates.made(taken[0]) is None
+    assert statement_template.made(taken[0]) is None
 
 
 def test_two_columns_that_are_named_alike_for_some_literals_are_found(
@@ -190,7 +192,7 @@ def test_two_columns_that_are_named_alike_for_some_literals_are_found(
     """The planted fault: the names of columns are not looked at."""
     text = "SELECT COUNT(*) FILTER (WHERE educ < 3), COUNT(*) FILTER (WHERE educ < 3) FROM t"
     assert not compared(text)
-    monkeypatch.setattr(templates, "_is_name", lambda node: False)
+    monkeypatch.setattr(statement_template, "_is_name", lambda node: False)
     with pytest.raises(AssertionError):
         compared(text)
 
@@ -208,12 +210,12 @@ def test_two_columns_that_are_named_alike_for_some_literals_are_found(
         ("a < 5 COLLATE nocase", []), ("a <= 5 AS b", []),
     ],
 )  # fmt: skip
-def test_the_literals_that_a_shape_leaves_out(condition: str, literals: list[str] | None) -> None:
+def test_the_arguments_of_a_text(condition: str, literals: list[str] | None) -> None:
     text = ALONE.format(condition)
-    taken = templates.taken_apart(text)
+    taken = statement_template.taken_apart(text)
     if literals is None:
-        assert taken is None or any(one in text for one in templates._UNUSUAL)
-        assert [templates.alike(text) for _ in range(3)] == [None] * 3
+        assert taken is None or any(one in text for one in statement_template._UNUSUAL)
+        assert [statement_template.template_of(text) for _ in range(3)] == [None] * 3
     else:
         assert taken is not None
         assert taken[1] == literals
@@ -231,9 +233,9 @@ def test_a_refusal_points_into_the_text_that_was_asked() -> None:
         assert caught.value.picture.splitlines()[1].index("^") - 2 == text.index("nothing")
 
 
-def test_few_shapes_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(templates, "MOST", 3)
+def test_few_templates_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(statement_template, "MOST", 3)
     for at in range(10):
         for value in range(3):
-            templates.alike(f"SELECT a{at} FROM t WHERE b < {value}")
-    assert len(templates._known) <= 3
+            statement_template.template_of(f"SELECT a{at} FROM t WHERE b < {value}")
+    assert len(statement_template._known) <= 3

@@ -1,4 +1,4 @@
-"""The SQL that is filled with literals is the SQL that is written for them, on every engine, and so is its identity."""
+"""The SQL that is made of a template is the SQL that is written by itself, on every engine, and so is its identity."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ import pytest
 from tests import inside
 from tests.depth import examples
 from tests.sql.fuzz import bench
-from tests.sql.plan.drafts.test_alike import ordinary
+from tests.sql.plan.generic.test_generic_reading import ordinary
 
 from discreet.engines.schema import Type
 from discreet.errors import QueryRefused
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.expression import Literal
-from discreet.sql.expressions.marked import MarkedLiteral
-from discreet.sql.expressions.unread import UnreadLiteral
+from discreet.sql.expressions.numbered_parameter import NumberedParameter
+from discreet.sql.expressions.parameter import Parameter
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.identity import identity
-from discreet.sql.lower.texts import template
+from discreet.sql.lower.texts import query_template
 from discreet.sql.plan import planner, reading
-from discreet.sql.plan.drafts.alike import Filling
-from discreet.sql.plan.drafts.draft import draft_of
+from discreet.sql.plan.generic.generic_plan import origin_of
+from discreet.sql.plan.generic.generic_reading import Arguments
 from discreet.sql.plan.plan import PlannedRelease
-from discreet.sql.syntax.alike.templates import literal_node
+from discreet.sql.syntax.parameters.statement_template import literal_node
 
 DIALECTS = ("duckdb", "spark", "clickhouse", "postgres")
 AWKWARD = (
@@ -47,10 +47,10 @@ VALUES: dict[str, tuple[str, ...]] = {
 
 def awkward(rng: random.Random) -> list[str]:
     """One of those with several literals."""
-    shape = rng.choice(AWKWARD)
+    template = rng.choice(AWKWARD)
     asked = []
     for _ in range(7):
-        text = shape
+        text = template
         while "{}" in text:
             text = text.replace(
                 "{}", rng.choice(VALUES["'" if "'{}" in text[: text.index("{}") + 2] else ""]), 1
@@ -78,17 +78,17 @@ def written(text: str, known: reading.Readings | None) -> Any:
 
 
 def compared(asked: Sequence[str], patch: pytest.MonkeyPatch) -> int:
-    """Compare the queries of statements asked one after the other with those of each alone; how many were filled."""
-    used, filled, known = 0, template.filled_in, reading.Readings()
+    """Compare the queries of statements asked one after the other with those of each alone; how many had a template."""
+    used, made, known = 0, query_template.from_template, reading.Readings()
 
     def counted(*given: Any) -> Any:
         nonlocal used
-        found = filled(*given)
+        found = made(*given)
         used += found is not None
         return found
 
     with patch.context() as counting:
-        counting.setattr("discreet.sql.lower.compile.filled_in", counted)
+        counting.setattr("discreet.sql.lower.compile.from_template", counted)
         found = [written(text, known) for text in (*asked[:2], *asked)]
     for text, one in zip(asked, found[2:], strict=True):
         assert one == written(text, None), text
@@ -106,15 +106,17 @@ def test_a_question_has_its_own_queries(monkeypatch: pytest.MonkeyPatch) -> None
     assert used > many, used  # else little is compared
 
 
-def without_blanks(self: template.Template[Any], filling: Filling, dialect: Any) -> str:
-    texts = [filling.literal(self.blanks[0]).spelled(dialect)] * len(self.order)
+def without_parameters(self: query_template.QueryTemplate[Any], arguments: Arguments, dialect: Any) -> str:
+    texts = [arguments.literal(self.parameters[0]).spelled(dialect)] * len(self.order)
     return "".join(piece + text for piece, text in zip(self.pieces, [*texts, ""], strict=True))
 
 
 FAULTS: dict[str, tuple[object, str, Any]] = {
-    "one literal for all": (template.Template, "filled", without_blanks),
-    "a literal is read as the first one": (MarkedLiteral, "spelled", lambda self, dialect: self._now.spelled(dialect)),
-    "a conversion is not made again": (UnreadLiteral, "of", lambda self, literal: self._now if self.steps else literal),
+    "one literal for all": (query_template.QueryTemplate, "with_arguments", without_parameters),
+    "a literal is read as the first one": (
+        NumberedParameter, "spelled", lambda self, dialect: self._now.spelled(dialect),
+    ),
+    "a conversion is not made again": (Parameter, "of", lambda self, literal: self._now if self.steps else literal),
 }  # fmt: skip
 
 
@@ -128,32 +130,34 @@ def test_the_query_of_another_literal_is_found(fault: str, monkeypatch: pytest.M
 
 @dataclass
 class Asked:
-    """Two literals, and the query that is filled with them."""
+    """Two literals, and the query that is made with them."""
 
-    found: template.Template[None]
+    found: query_template.QueryTemplate[None]
 
     def __call__(self, *texts: str) -> str | None:
-        return self.found.filled(Filling(list(map(literal_node, texts))), DUCKDB)
+        return self.found.with_arguments(Arguments(list(map(literal_node, texts))), DUCKDB)
 
 
 def asked(kind: Type, now: object) -> Asked:
-    blanks = tuple(UnreadLiteral(at, kind, Literal(now, kind)) for at in range(2))  # type: ignore[arg-type]
+    parameters = tuple(Parameter(at, kind, Literal(now, kind)) for at in range(2))  # type: ignore[arg-type]
     other = Literal(7 if kind is Type.INTEGER else 7.0, kind).spelled(DUCKDB)
-    return Asked(template.Template(("a < ", " AND b < ", f" AND c < {other}"), (0, 1), blanks, None))
+    return Asked(
+        query_template.QueryTemplate(("a < ", " AND b < ", f" AND c < {other}"), (0, 1), parameters, None)
+    )
 
 
 def test_a_literal_that_equals_another_one_has_its_query_written() -> None:
     whole, real = asked(Type.INTEGER, 1), asked(Type.FLOAT, 1.5)
     assert whole("3", "4") == "a < CAST(3 AS BIGINT) AND b < CAST(4 AS BIGINT) AND c < CAST(7 AS BIGINT)"
     assert whole("3", "3") is None  # each other
-    assert whole("3", "7") is None  # one that is no blank
+    assert whole("3", "7") is None  # one that is no parameter
     assert real("2.5", "3.5") is not None
     assert real("0.0", "3.5") is None  # equals -0.0, which is spelled otherwise
     assert real("2.5", "7.0") is None
 
 
-def drafted() -> PlannedRelease:
-    """A release that was filled from a draft."""
+def templated() -> PlannedRelease:
+    """A release that was made of a generic one."""
     known = reading.Readings()
     for literal in (3, 4, 5, 6):
         text = f"SELECT sex, SUM(x) AS s FROM t WHERE y < {literal} GROUP BY sex"
@@ -171,10 +175,10 @@ class Cleared(dict[Hashable, Any]):
 
 
 def test_another_thread_may_clear_the_queries_that_are_kept() -> None:
-    release = drafted()
-    draft = draft_of(release)
-    assert draft is not None
-    kept = draft.blank.memo["templates"] = Cleared()
+    release = templated()
+    origin = origin_of(release)
+    assert origin is not None
+    kept = origin.generic.memo["templates"] = Cleared()
     for salt in (1, 1):
         release.memo.pop("compiled", None)
         assert compile_part(release, 0, "duckdb", salt).sql
@@ -182,12 +186,12 @@ def test_another_thread_may_clear_the_queries_that_are_kept() -> None:
 
 
 def test_no_more_than_so_many_queries_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(template, "MOST", 3)
-    release = drafted()
-    draft = draft_of(release)
-    assert draft is not None
+    monkeypatch.setattr(query_template, "MOST", 3)
+    release = templated()
+    origin = origin_of(release)
+    assert origin is not None
     sizes = []
     for salt in range(8):
         compile_part(release, 0, "duckdb", salt)
-        sizes.append(len(draft.blank.memo["templates"]))
+        sizes.append(len(origin.generic.memo["templates"]))
     assert max(sizes) == 3

@@ -1,4 +1,4 @@
-"""A blank tells its kind and its place, and raises on every way to read more."""
+"""A parameter in a tree tells its kind and its place, and raises on every way to read more."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from sqlglot import exp
 
-from discreet.sql.syntax.alike.blanks import Blank, ValueNeededError, blank
 from discreet.sql.syntax.once import _key
+from discreet.sql.syntax.parameters.parameter_node import ParameterNode, ValueNeededError, parameter_node
 
 NUMBER = exp.Literal(this="45", is_string=False)
-READS: dict[str, Callable[[Blank], object]] = {
+READS: dict[str, Callable[[ParameterNode], object]] = {
     "name": lambda one: one.name, "this": lambda one: one.this, "text": lambda one: one.text("this"),
     "output name": lambda one: one.output_name, "value": lambda one: one.to_py(), "is_int": lambda one: one.is_int,
     "alias": lambda one: one.alias_or_name, "equal": lambda one: one == NUMBER, "equals": lambda one: one == NUMBER,
@@ -31,28 +31,28 @@ def above(one: exp.Expr) -> exp.Expr:
 @pytest.mark.parametrize("read", READS)
 def test_a_read_raises(read: str) -> None:
     with pytest.raises(ValueNeededError):
-        READS[read](blank(0, NUMBER))
+        READS[read](parameter_node(0, NUMBER))
 
 
 def test_it_is_not_written() -> None:
-    one = blank(0, NUMBER)
+    one = parameter_node(0, NUMBER)
     for tree in (one, above(one)):
         with pytest.raises((ValueNeededError, ValueError)):
             tree.sql("duckdb")
 
 
-def test_a_copy_is_the_same_blank() -> None:
-    one = blank(3, NUMBER)
-    copied = above(one).find(Blank)
+def test_a_copy_is_the_same_parameter() -> None:
+    one = parameter_node(3, NUMBER)
+    copied = above(one).find(ParameterNode)
     assert copied is not None
-    assert copied.unread is one.unread
-    assert copied.unread.place == 3
+    assert copied.parameter is one.parameter
+    assert copied.parameter.place == 3
     assert not copied.is_string
 
 
-def test_a_blank_that_is_told_as_an_empty_text_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_parameter_that_is_told_as_an_empty_text_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     """The planted fault: a text that is none is empty, as it is in the class of the parser."""
-    monkeypatch.delattr(Blank, "name")
-    monkeypatch.delattr(Blank, "text")
+    monkeypatch.delattr(ParameterNode, "name")
+    monkeypatch.delattr(ParameterNode, "text")
     with pytest.raises(pytest.fail.Exception):
         test_a_read_raises("name")

@@ -23,7 +23,7 @@ from tests import inside
 from tests.depth import examples
 from tests.sql import harness
 from tests.sql.fuzz import bench, statements
-from tests.sql.syntax.alike.test_templates import again
+from tests.sql.syntax.parameters.test_statement_template import again
 
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
@@ -31,13 +31,13 @@ from discreet.sql.algebra.public_groups import PublicKeys
 from discreet.sql.analyze.binding import binder
 from discreet.sql.analyze.binding.literals import literal_of
 from discreet.sql.expressions.expression import Literal
-from discreet.sql.expressions.unread import UnreadLiteral
+from discreet.sql.expressions.parameter import Parameter
 from discreet.sql.lower.identity import identity
 from discreet.sql.plan import planner, reading
-from discreet.sql.plan.drafts import alike
-from discreet.sql.syntax.alike import templates
-from discreet.sql.syntax.alike.blanks import Blank
+from discreet.sql.plan.generic import generic_reading
 from discreet.sql.syntax.once import _key
+from discreet.sql.syntax.parameters import statement_template
+from discreet.sql.syntax.parameters.parameter_node import ParameterNode
 
 
 def whole(thing: object, known: dict[int, object] | None = None) -> object:
@@ -54,7 +54,7 @@ def whole(thing: object, known: dict[int, object] | None = None) -> object:
 
 
 PLAIN = (str, int, bool, type(None))
-"""Types whose values are equal where they are alike."""
+"""Types whose values are equal where they are generic_reading."""
 
 
 def _whole(thing: object, known: dict[int, object]) -> object:
@@ -88,9 +88,9 @@ def planned(text: str, catalog: Catalog, unknown: bool, known: reading.Readings 
     return whole(plan), identity(plan, "duckdb")
 
 
-def texts(shape: str, rng: random.Random, count: int) -> list[str]:
-    """A text with several literals in its places; the second one shows its shape."""
-    return [text for _ in range(count) if (text := again(shape, rng)) is not None]
+def texts(first: str, rng: random.Random, count: int) -> list[str]:
+    """A text with several literals in its places; the second one makes its template."""
+    return [text for _ in range(count) if (text := again(first, rng)) is not None]
 
 
 def same_plans(asked: list[str], catalog: Catalog, unknown: bool, patch: pytest.MonkeyPatch) -> int:
@@ -100,19 +100,19 @@ def same_plans(asked: list[str], catalog: Catalog, unknown: bool, patch: pytest.
         How many were made of the plan of another one.
     """
     known, used = reading.Readings(), 0
-    reused = alike.Analyses._known
+    reused = generic_reading.GenericReadings._known
 
-    def counted(self: alike.Analyses[Any], filling: Any) -> Any:
+    def counted(self: generic_reading.GenericReadings[Any], arguments: Any) -> Any:
         nonlocal used
-        found = reused(self, filling)
+        found = reused(self, arguments)
         used += found is not None
         return found
 
     with patch.context() as counting:
-        counting.setattr(alike.Analyses, "_known", counted)
+        counting.setattr(generic_reading.GenericReadings, "_known", counted)
         found = [planned(text, catalog, unknown, known) for text in (*asked[:2], *asked)]
     with patch.context() as without:
-        without.setattr(reading, "alike", lambda text: None)
+        without.setattr(reading, "template_of", lambda text: None)
         assert found[2:] == [planned(text, catalog, unknown, None) for text in asked]
     return used
 
@@ -192,15 +192,18 @@ def test_a_random_question_of_the_harness_has_its_own_plan(
 
 FAULTS: dict[str, tuple[object, str, Callable[..., Any]]] = {
     "a literal is read where it is bound": (
-        binder, "literal_of", lambda node: literal_of(node.unread.literal if isinstance(node, Blank) else node),
+        binder, "literal_of",
+        lambda node: literal_of(node.parameter.literal if isinstance(node, ParameterNode) else node),
     ),
     "every literal is the first one": (
-        alike.Filling, "literal", lambda self, unread: unread.of(literal_of(self.literals[0])),
+        generic_reading.Arguments, "literal", lambda self, parameter: parameter.of(literal_of(self.literals[0])),
     ),
-    "a conversion is not made again": (UnreadLiteral, "of", lambda self, literal: self._now if self.steps else literal),
-    "another type is passed over": (UnreadLiteral, "of", lambda self, literal: converted(self, literal)),
-    "other groups are passed over": (alike, "_same", lambda now, before: True),
-    "the canonical text is cut": (templates.Template, "spelled", lambda self, literals: self.canonical[0]),
+    "a conversion is not made again": (Parameter, "of", lambda self, literal: self._now if self.steps else literal),
+    "another type is passed over": (Parameter, "of", lambda self, literal: converted(self, literal)),
+    "other groups are passed over": (generic_reading, "_same", lambda now, before: True),
+    "the canonical text is cut": (
+        statement_template.StatementTemplate, "spelled", lambda self, arguments: self.canonical[0],
+    ),
 }  # fmt: skip
 
 
@@ -212,8 +215,8 @@ FIRST = {
 """Questions that have none of the literals of a fault are passed over."""
 
 
-def converted(unread: UnreadLiteral, literal: Literal) -> Literal:
-    for step, others, _ in unread.steps:
+def converted(parameter: Parameter, literal: Literal) -> Literal:
+    for step, others, _ in parameter.steps:
         literal = step(literal, *others)
     return literal
 
@@ -236,19 +239,17 @@ def test_a_reading_that_is_not_seen_is_found(fault: str, monkeypatch: pytest.Mon
     ],
 )  # fmt: skip
 def test_groups_are_the_same_where_they_are_equal_and_spelled_alike(one: Any, other: Any, same: bool) -> None:
-    """Those of an analysis hold for other literals only then."""
-    assert alike._same([PublicKeys((0,), one)], [PublicKeys((0,), other)]) is same
+    """Those of a generic reading hold for other arguments only then."""
+    assert generic_reading._same([PublicKeys((0,), one)], [PublicKeys((0,), other)]) is same
 
 
-def test_an_analysis_of_very_many_groups_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_generic_reading_of_very_many_groups_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     catalog = inside.catalog_of(bench.bench().session)
     for most, kept in ((2, 0), (3, 1)):
-        monkeypatch.setattr(alike, "MOST_GROUPS", most)
+        monkeypatch.setattr(generic_reading, "MOST_GROUPS", most)
         known = reading.Readings()
         for least in range(2, 6):
             planner.plan(f"SELECT city, COUNT(*) AS n FROM t WHERE y <> {least} GROUP BY city", catalog, Fraction(1),
                          known=known)  # fmt: skip
-        (analyses,) = known.shapes.values()
-        assert len(analyses._variants) == kept, [
-            len(one.groups[0][1][0].groups) for one in analyses._variants
-        ]
+        (generic,) = known.templates.values()
+        assert len(generic._readings) == kept, [len(one.groups[0][1][0].groups) for one in generic._readings]

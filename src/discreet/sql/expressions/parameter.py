@@ -1,7 +1,7 @@
-"""Literals of which only the type is known, so that an expression with them holds for all literals of that type.
+"""Parameters in expressions: their types alone are known, so that an expression holds for all arguments of them.
 
 Whoever reads the value of one, its span, or compares it with another literal raises `ValueNeededError`. It can be
-converted: the conversion is done again for each literal, whose type has to be the same at each step.
+converted: the conversion is done again for each argument, whose type has to be the same at each step.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from discreet.engines.schema import Type
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Literal
 from discreet.sql.expressions.span import Span
-from discreet.sql.syntax.alike.blanks import ValueNeededError
+from discreet.sql.syntax.parameters.parameter_node import ValueNeededError
 
 Step: TypeAlias = tuple[Callable[..., Literal], tuple[Any, ...], Type]
-"""A conversion, the things that it takes beside the literal, and the type that it gives."""
+"""A conversion, the things that it takes beside the argument, and the type that it gives."""
 
 
 class _Unknown(Span):
-    """The span of a literal that is not read: it is no NULL."""
+    """The span of a parameter: it is no NULL, and more is not known."""
 
     __slots__ = ()
 
@@ -38,13 +38,13 @@ object.__setattr__(_UNKNOWN, "nullable", False)
 object.__setattr__(_UNKNOWN, "listed", False)
 
 
-class UnreadLiteral(Literal):
-    """A literal that was left blank.
+class Parameter(Literal):
+    """A parameter: a literal whose value may not be read.
 
     Attributes:
-        place: the number of the literal in its statement.
-        first: the type with which it was read first.
-        steps: how it is made of the first reading of the literal.
+        place: the number of the argument in its statement.
+        first: the type with which that is read first.
+        steps: how the literal is made of the first reading of the argument.
     """
 
     __slots__ = ("_now", "first", "place", "steps")
@@ -65,7 +65,7 @@ class UnreadLiteral(Literal):
 
     @property
     def missing(self) -> bool:
-        """Whether it is NULL, which no literal is that is left blank."""
+        """Whether it is NULL, which no argument is."""
         return False
 
     @property
@@ -80,10 +80,10 @@ class UnreadLiteral(Literal):
     def then(self, step: Callable[..., Literal], *given: Any) -> Literal:
         """The same converted."""
         now = step(self._now, *given)
-        return UnreadLiteral(self.place, self.first, now, (*self.steps, (step, given, now.type)))
+        return Parameter(self.place, self.first, now, (*self.steps, (step, given, now.type)))
 
     def of(self, literal: Literal) -> Literal:
-        """The same made of another literal.
+        """The literal in this place, made of an argument.
 
         Raises:
             ValueNeededError: that has another type, at some step.
@@ -97,10 +97,10 @@ class UnreadLiteral(Literal):
         return literal
 
     def __eq__(self, other: object) -> bool:
-        """Whether this is made in the same way of the literal in the same place; any other one has to be read."""
+        """Whether this is made in the same way of the same argument; any other literal has to be read."""
         if not isinstance(other, Literal) or other.type is not self.type:
             return False
-        same = isinstance(other, UnreadLiteral) and (self.place, self.steps) == (other.place, other.steps)
+        same = isinstance(other, Parameter) and (self.place, self.steps) == (other.place, other.steps)
         if same:
             return True
         raise ValueNeededError
