@@ -92,9 +92,9 @@ def _narrowed(conditions: Sequence[Expression], columns: Mapping[str, Column]) -
 
 
 def _clamped(column: Column, met: Column) -> Expression:
-    """The column clamped to bounds; itself where they are not known, are its own, or leave one value or none."""
+    """The column clamped to bounds; itself where they are not known, are its own, or leave no value."""
     own, span = column.span, met.span
-    if span.lo is None or span.hi is None or span.lo >= span.hi or (own.lo, own.hi) == (span.lo, span.hi):
+    if span.lo is None or span.hi is None or span.lo > span.hi or (own.lo, own.hi) == (span.lo, span.hi):
         return column
     return fn.clamp(column, span.lo, span.hi)
 
