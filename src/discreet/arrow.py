@@ -136,12 +136,12 @@ def floats(column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
     return numbers(column.cast(pa.float64(), safe=False))
 
 
-def taken(values: pa.Array, at: NDArray[np.int64]) -> pa.Array:
+def taken(values: pa.Array, places: NDArray[np.int64]) -> pa.Array:
     """The values at some places.
 
     Args:
         values: of any type.
-        at: int64 array (n,).
+        places: int64 array (n,).
 
     Example:
         >>> taken(column(np.array([1.5, np.nan])), np.array([1, 0, 0])).to_pylist()
@@ -150,8 +150,8 @@ def taken(values: pa.Array, at: NDArray[np.int64]) -> pa.Array:
     import pyarrow as pa
 
     if values.type == pa.float64() or (values.type == pa.int64() and not values.null_count):
-        return column(numbers(values)[at])
-    return values.take(column(at))
+        return column(numbers(values)[places])
+    return values.take(column(places))
 
 
 @cache
@@ -268,10 +268,12 @@ def values_of(table: pa.Table) -> int:
     """
     found, open_ = 0, [chunk for column in table.columns for chunk in column.chunks]
     while open_:
-        one = open_.pop()
-        found += len(one)
-        inside = one.type.num_fields
-        open_ += [one.values] if hasattr(one, "values") else [one.field(index) for index in range(inside)]
+        array = open_.pop()
+        found += len(array)
+        inside = array.type.num_fields
+        open_ += (
+            [array.values] if hasattr(array, "values") else [array.field(index) for index in range(inside)]
+        )
     return found
 
 

@@ -119,8 +119,8 @@ def row(kind: str, cells: Sequence[str], sides: Sequence[str]) -> str:
     """One row of a table of HTML, of `td` or of `th`, each cell aligned to its side."""
     style = "white-space:pre-wrap"
     inner = (
-        f"<{kind} style='text-align:{side};{style}'>{markup(one)}</{kind}>"
-        for one, side in zip(cells, sides, strict=True)
+        f"<{kind} style='text-align:{side};{style}'>{markup(cell)}</{kind}>"
+        for cell, side in zip(cells, sides, strict=True)
     )
     return f"<tr>{''.join(inner)}</tr>"
 
@@ -169,7 +169,7 @@ def json_text(document: str) -> str:
 def _units(c: str) -> str:
     """A character as JSON escapes it, in one or two units of UTF-16."""
     units = c.encode("utf-16-be", "surrogatepass")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
+    return "".join(f"\\u{units[offset]:02x}{units[offset + 1]:02x}" for offset in range(0, len(units), 2))
 
 
 def toml_text(text: str) -> str:

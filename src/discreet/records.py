@@ -54,7 +54,7 @@ def frozen_here(cls: type | None = None, /, **options: bool) -> Any:
     shape = {name: options.get(name, False) for name in ("slots", "kw_only")}
     made: Any = dataclasses.dataclass(cls, init=False, repr=False, eq=False, **shape)
     listed = dataclasses.fields(made)
-    if any("InitVar" in str(one.type) for one in made.__dataclass_fields__.values()):
+    if any("InitVar" in str(attribute.type) for attribute in made.__dataclass_fields__.values()):
         raise TypeError(f"{cls.__qualname__} has fields that the standard decorator alone knows")
     for name, part in _parts(made, listed, options).items():
         if name not in own:
@@ -68,17 +68,21 @@ def _parts(
     cls: Any, listed: tuple[Field[Any], ...], options: dict[str, bool]
 ) -> dict[str, Callable[..., Any]]:
     """The methods that the options ask for, by name."""
-    parts = _guards(cls, frozenset(one.name for one in listed))
+    parts = _guards(cls, frozenset(attribute.name for attribute in listed))
     if options.get("init", True):
         parts["__init__"] = _constructor(cls, listed)
     if options.get("repr", True):
-        parts["__repr__"] = _representation([one.name for one in listed if one.repr])
+        parts["__repr__"] = _representation([attribute.name for attribute in listed if attribute.repr])
     if options.get("eq", True):
-        parts["__eq__"] = _equality(_values([one.name for one in listed if one.compare]))
-        hashed = [one.name for one in listed if (one.compare if one.hash is None else one.hash)]
+        parts["__eq__"] = _equality(_values([attribute.name for attribute in listed if attribute.compare]))
+        hashed = [
+            attribute.name
+            for attribute in listed
+            if (attribute.compare if attribute.hash is None else attribute.hash)
+        ]
         parts["__hash__"] = _hashed(_values(hashed))
     if options.get("slots", False):
-        parts |= _copied([one.name for one in listed])
+        parts |= _copied([attribute.name for attribute in listed])
     return parts
 
 
@@ -86,27 +90,38 @@ def _constructor(cls: type, listed: tuple[Field[Any], ...]) -> Callable[..., Non
     """The one function that is compiled: instances are made too often for one that looks at its fields."""
     known: dict[str, Any] = {"_put": object.__setattr__, "_FACTORY": _FACTORY}
     arguments, named, lines = ["self"], ["*"], []
-    for at, one in enumerate(listed):
-        argument, value = one.name, one.name
-        if one.default_factory is not MISSING:
-            known[f"_made{at}"] = one.default_factory
-            argument = f"{one.name}=_FACTORY"
-            value = f"_made{at}() if {one.name} is _FACTORY else {one.name}" if one.init else f"_made{at}()"
-        elif one.default is not MISSING:
-            known[f"_default{at}"] = one.default
-            argument = f"{one.name}=_default{at}"
-        if one.init:
-            (named if one.kw_only else arguments).append(argument)
-        elif f"_default{at}" in known:
-            value = f"_default{at}"
-        if one.init or f"_made{at}" in known or (f"_default{at}" in known and hasattr(cls, "__slots__")):
-            lines.append(f"_put(self, {one.name!r}, {value})")
+    for index, attribute in enumerate(listed):
+        argument, value = attribute.name, attribute.name
+        if attribute.default_factory is not MISSING:
+            known[f"_made{index}"] = attribute.default_factory
+            argument = f"{attribute.name}=_FACTORY"
+            value = (
+                f"_made{index}() if {attribute.name} is _FACTORY else {attribute.name}"
+                if attribute.init
+                else f"_made{index}()"
+            )
+        elif attribute.default is not MISSING:
+            known[f"_default{index}"] = attribute.default
+            argument = f"{attribute.name}=_default{index}"
+        if attribute.init:
+            (named if attribute.kw_only else arguments).append(argument)
+        elif f"_default{index}" in known:
+            value = f"_default{index}"
+        if (
+            attribute.init
+            or f"_made{index}" in known
+            or (f"_default{index}" in known and hasattr(cls, "__slots__"))
+        ):
+            lines.append(f"_put(self, {attribute.name!r}, {value})")
     if hasattr(cls, "__post_init__"):
         lines.append("self.__post_init__()")
     signature, body = ", ".join(arguments + named * (len(named) > 1)), "\n ".join(lines) or "pass"
     exec(f"def __init__({signature}):\n {body}", known)  # noqa: S102
     made: Callable[..., None] = known["__init__"]
-    made.__annotations__ = {**{one.name: one.type for one in listed if one.init}, "return": None}
+    made.__annotations__ = {
+        **{attribute.name: attribute.type for attribute in listed if attribute.init},
+        "return": None,
+    }
     return made
 
 

@@ -111,7 +111,7 @@ def test_a_bound_that_is_not_enforced_is_found(tmp_path: Path, monkeypatch: pyte
     assert moved(tmp_path, "patient", "period", [], six) <= 1
 
     class Forgetful(Seen):
-        def one(self, unit: bytes, most: int) -> bool:
+        def admit(self, unit: bytes, most: int) -> bool:
             return True
 
     def forgetful(closed: int, read: int, digest: str, counts: Any) -> StreamProgress:

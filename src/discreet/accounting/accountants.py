@@ -115,8 +115,8 @@ class PureAccountant(Accountant):
 
     Example:
         >>> from discreet.accounting import Released
-        >>> one = Released("1/10", neighbours="add_remove")
-        >>> PureAccountant("add_remove").add(one, 3).epsilon()
+        >>> event = Released("1/10", neighbours="add_remove")
+        >>> PureAccountant("add_remove").add(event, 3).epsilon()
         Fraction(3, 10)
     """
 

@@ -109,8 +109,8 @@ def _(event: ev.Repeated) -> Iterator[tuple[Atom, int]]:
 
 @_parts.register
 def _(event: ev.Composed) -> Iterator[tuple[Atom, int]]:
-    for one in event.events:
-        yield from parts(one)
+    for part in event.events:
+        yield from parts(part)
 
 
 @_parts.register

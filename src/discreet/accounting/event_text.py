@@ -72,10 +72,10 @@ def read(text: str) -> ev.Event:
 
 def _plain(value: object) -> Any:
     if isinstance(value, ev.Event):
-        fields = {name: _plain(one) for name, one in vars(value).items() if not name.startswith("_")}
+        fields = {name: _plain(field) for name, field in vars(value).items() if not name.startswith("_")}
         return {"kind": type(value).__name__, **fields}
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(part) for part in value]
     if isinstance(value, Loss):
         return [str(value.epsilon), str(value.delta)]
     if isinstance(value, ZCDP):
@@ -98,7 +98,7 @@ def _same(value: object) -> object:
 
 _READ: Final[Mapping[str, Callable[[Any], object]]] = {
     "event": _event,
-    "events": lambda found: [_event(one) for one in found],
+    "events": lambda found: [_event(part) for part in found],
     "loss": lambda pair: Loss(*pair),
     "zcdp": lambda pair: ZCDP(*pair),
 }

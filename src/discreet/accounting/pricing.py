@@ -24,8 +24,8 @@ def loss_of(event: ev.Event) -> Loss:
         UnsupportedEvent: no loss is known without a choice of delta, as for Gaussian noise.
 
     Example:
-        >>> one = ev.Released(0.1, neighbours="add_remove")
-        >>> str(loss_of(ev.Composed([one, ev.Repeated(one, 3)])))
+        >>> event = ev.Released(0.1, neighbours="add_remove")
+        >>> str(loss_of(ev.Composed([event, ev.Repeated(event, 3)])))
         'epsilon 0.4'
     """
     return _loss(event)
@@ -110,8 +110,8 @@ def _(event: ev.Sampled) -> Loss:
 
 @_loss.register
 def _(event: ev.Repeated) -> Loss:
-    one = loss_of(event.event)
-    return Loss(event.count * one.epsilon, event.count * one.delta)
+    loss = loss_of(event.event)
+    return Loss(event.count * loss.epsilon, event.count * loss.delta)
 
 
 @_loss.register
@@ -166,8 +166,8 @@ def _(event: ev.GaussianPrivate) -> ZCDP:
 
 @_zcdp.register
 def _(event: ev.Repeated) -> ZCDP:
-    one = zcdp_of(event.event)
-    return ZCDP(event.count * one.rho, event.count * one.delta)
+    zcdp = zcdp_of(event.event)
+    return ZCDP(event.count * zcdp.rho, event.count * zcdp.delta)
 
 
 @_zcdp.register
@@ -183,13 +183,13 @@ def _(event: ev.Converted) -> ZCDP:
 @_zcdp.register(ev.Alternatives)
 @_zcdp.register(ev.Parallel)
 def _(event: ev.Parallel | ev.Alternatives) -> ZCDP:
-    found = [zcdp_of(one) for one in event.events]
-    return ZCDP(max(one.rho for one in found), max(one.delta for one in found))
+    found = [zcdp_of(part) for part in event.events]
+    return ZCDP(max(zcdp.rho for zcdp in found), max(zcdp.delta for zcdp in found))
 
 
 def _group(event: ev.Event, size: int) -> ZCDP:
-    one = zcdp_of(event)
-    return one.group(size) if one.delta == 0 else ZCDP.of(group(loss_of(event), size))
+    zcdp = zcdp_of(event)
+    return zcdp.group(size) if zcdp.delta == 0 else ZCDP.of(group(loss_of(event), size))
 
 
 @_zcdp.register

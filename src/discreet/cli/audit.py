@@ -123,7 +123,7 @@ def _state(stack: ExitStack, policies: list[Path] | None, ledger: str) -> Servic
     from discreet.server.records.state import ServiceState
     from discreet.server.start import state_place
 
-    place = state_place([policy_file(one) for one in policies or (None,)], ledger)
+    place = state_place([policy_file(policy) for policy in policies or (None,)], ledger)
     if not exists(place):
         raise LedgerError(f"There is no service at {named(place)} yet.", "It is made by `discreet serve`.")
     state = ServiceState(place)

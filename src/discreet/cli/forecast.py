@@ -49,9 +49,16 @@ def look_ahead(
         save(spending(found, limit.epsilon, loss, releases), output)
     if as_json:
         shown: list[dict[str, Any]] = []
-        for one in found:
-            spent = [float(each) for each in one.spent]
-            shown.append({"accountant": one.rule, "fit": len(spent), "most": float(one.most), "spent": spent})
+        for prediction in found:
+            spent = [float(each) for each in prediction.spent]
+            shown.append(
+                {
+                    "accountant": prediction.rule,
+                    "fit": len(spent),
+                    "most": float(prediction.most),
+                    "spent": spent,
+                }
+            )
         said = {
             "epsilon": float(loss),
             "releases": releases,
@@ -62,9 +69,9 @@ def look_ahead(
         return
     typer.echo(f"of epsilon {show(limit.epsilon)}, {past.count:,} charge{'s' * (past.count != 1)} so far")
     typer.echo(f"accountant   releases of epsilon {show(loss)} that fit   most for {releases:,} releases")
-    for one in found:
-        fit = f"{len(one.spent):,}" + (" or more" if len(one.spent) == releases else "")
-        typer.echo(f"{one.rule:<12} {fit:<{31 + len(show(loss))}} {float(one.most):g}")
+    for prediction in found:
+        fit = f"{len(prediction.spent):,}" + (" or more" if len(prediction.spent) == releases else "")
+        typer.echo(f"{prediction.rule:<12} {fit:<{31 + len(show(loss))}} {float(prediction.most):g}")
 
 
 def _standing(where: str, account: str, granted: Loss | None) -> tuple[Loss, Any]:

@@ -63,9 +63,9 @@ def grouped(command: Callable[..., None]) -> Callable[..., None]:
 
     ordered = sorted(options.values(), key=_place)
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [one.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for one in ordered]
+        [option.replace(kind=inspect.Parameter.POSITIONAL_OR_KEYWORD) for option in ordered]
     )
-    run.__annotations__ = {one.name: one.annotation for one in ordered}
+    run.__annotations__ = {option.name: option.annotation for option in ordered}
     del run.__wrapped__  # or its signature would be read instead
     return run
 

@@ -159,7 +159,7 @@ def price_in(text: str) -> str | None:
 
 def errors_of(within: list[str] | None) -> dict[str, str] | None:
     """The largest error by column; None where none is given."""
-    return dict(read_pair(one, "--within") for one in within) if within else None
+    return dict(read_pair(pair, "--within") for pair in within) if within else None
 
 
 def read_bounds(text: str) -> tuple[str, tuple[str, str]]:

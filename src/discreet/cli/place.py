@@ -196,5 +196,5 @@ class AnswerOptions(QuestionOptions):
             "max_rows_per_group": self.max_rows_per_group,
             "nonnegative": self.nonnegative,
             "integers": self.integers,
-            "split": dict(opt.read_pair(one, "--split") for one in self.split or ()),
+            "split": dict(opt.read_pair(pair, "--split") for pair in self.split or ()),
         }

@@ -75,9 +75,9 @@ def stream(asked: Streamed, epsilon: str | None, neighbours: Neighbours) -> tupl
         "best": made[0].strategy.name,
         "noise": made[0].noise,
         "methods": [
-            {"name": one.strategy.name, "noise": one.noise, "rms": one.rms, "first": float(one.errors[0]),
-             "last": float(one.errors[-1]), "worst": float(one.errors.max())}
-            for one in made
+            {"name": method.strategy.name, "noise": method.noise, "rms": method.rms, "first": float(method.errors[0]),
+             "last": float(method.errors[-1]), "worst": float(method.errors.max())}
+            for method in made
         ],
     }  # fmt: skip
     if not window:
@@ -101,9 +101,9 @@ def _lines(found: dict[str, Any], best: Strategy) -> list[str]:
     many = f"{rows:,} row{'s' * (rows != 1)} of a unit"
     lines = [f"{totals} {found['periods']:,} periods · {cost} in all · at most {many}",
              f"{'method':<10}{'noise':<10}{'rms':>12}{'first':>12}{'last':>12}{'worst':>12}"]  # fmt: skip
-    for one in found["methods"]:
-        cells = "".join(f"{_short(one[name]):>12}" for name in ("rms", "first", "last", "worst"))
-        lines.append(f"{one['name']:<10}{one['noise']:<10}{cells}")
+    for method in found["methods"]:
+        cells = "".join(f"{_short(method[name]):>12}" for name in ("rms", "first", "last", "worst"))
+        lines.append(f"{method['name']:<10}{method['noise']:<10}{cells}")
     if not window:
         lines.append(
             "The binary tree of the first papers, all levels and no averages, under Laplace noise: rms "

@@ -35,8 +35,8 @@ def decide(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Pa
     draft = policy_draft(url, tables, output)
     if draft.place.exists():
         raise Usage(f"{draft.place.name} exists, and --web replaces no file; name another with --output")
-    at = Listening("127.0.0.1", 0)
-    service = begin_service(draft, at.settings(Caps()))
+    listening = Listening("127.0.0.1", 0)
+    service = begin_service(draft, listening.settings(Caps()))
 
     def ready(address: str) -> None:
         address = f"{address}/begin/{service.secret}"
@@ -46,7 +46,7 @@ def decide(url: str, tables: Mapping[str, Sequence[tuple[str, str]]], output: Pa
         typer.echo(f"Another day: {again}, with the token of {again} --new-token me", err=True)
         webbrowser.open(address)
 
-    listen(service, at, ready)
+    listen(service, listening, ready)
 
 
 def policy_draft(
@@ -56,7 +56,7 @@ def policy_draft(
 
     Example:
         >>> draft = policy_draft("csv:v.csv", {"v": [("patient_id", ""), ("age", ""), ("county", "")]}, None)
-        >>> draft.units, [(one.rule, one.values) for one in draft.columns]
+        >>> draft.units, [(column.rule, column.values) for column in draft.columns]
         (('patient_id',), [('', ''), ('bounds', '0, 120'), ('', '')])
     """
     from discreet.server.pages.draft import DraftColumn, PolicyDraft

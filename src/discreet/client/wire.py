@@ -141,7 +141,7 @@ def of_workload(seen: WorkloadPreview) -> dict[str, Any]:
         "epsilon": exact(seen.epsilon),
         "delta": exact(seen.delta),
         "together": list(seen.together),
-        "questions": {name: of_preview(one) for name, one in seen.items()},
+        "questions": {name: of_preview(preview) for name, preview in seen.items()},
     }
 
 
@@ -150,7 +150,7 @@ def to_workload(said: Mapping[str, Any]) -> WorkloadPreview:
     from discreet.session.workloads import WorkloadPreview
 
     return WorkloadPreview(
-        {str(name): to_preview(one) for name, one in said["questions"].items()},
+        {str(name): to_preview(preview) for name, preview in said["questions"].items()},
         Fraction(str(said["epsilon"])), Fraction(str(said["delta"])), tuple(map(str, said["together"])),
     )  # fmt: skip
 
@@ -165,8 +165,8 @@ def of_answers(answers: Answers, budget: Any, arrow: bool) -> dict[str, Any]:
         "delta": exact(answers.delta),
         "replayed": answers.replayed,
         "answers": {
-            name: b64encode(write(one, budget)).decode() if arrow else document(one, budget)
-            for name, one in answers.items()
+            name: b64encode(write(answer, budget)).decode() if arrow else document(answer, budget)
+            for name, answer in answers.items()
         },
     }
 
@@ -177,7 +177,7 @@ def to_answers(said: Mapping[str, Any]) -> Answers:
     from discreet.session.workloads import Answers
 
     return Answers(
-        {str(name): from_arrow(b64decode(str(one), validate=True)) for name, one in said["answers"].items()},
+        {str(name): from_arrow(b64decode(str(answer), validate=True)) for name, answer in said["answers"].items()},
         Fraction(str(said["epsilon"])), Fraction(str(said["delta"])), bool(said["replayed"]),
     )  # fmt: skip
 
@@ -273,8 +273,13 @@ class Standing(NamedTuple):
 def to_forecast(said: Mapping[str, Any]) -> list[Standing]:
     """The accounts of a document."""
     return [
-        Standing(str(one["account"]), str(one["accountant"]), int(one["fit"]), Fraction(str(one["most"])))
-        for one in said["forecast"]
+        Standing(
+            str(standing["account"]),
+            str(standing["accountant"]),
+            int(standing["fit"]),
+            Fraction(str(standing["most"])),
+        )
+        for standing in said["forecast"]
     ]
 
 
@@ -331,7 +336,7 @@ def to_integers(said: Mapping[str, Any]) -> NDArray[np.int64]:
     import numpy as np
 
     rows = said["integers"]
-    if not all(type(one) is int and -(2**63) <= one < 2**63 for row in rows for one in row):
+    if not all(type(number) is int and -(2**63) <= number < 2**63 for row in rows for number in row):
         raise ValueError("other numbers than integers")
     found = np.array(rows, np.int64)
     if found.ndim != 2:

@@ -157,7 +157,7 @@ def _places(found: Sequence[Token], style: Style) -> Iterator[tuple[int, int, in
     """The placeholders: the number of the value, from 1 on, and the range of the text."""
     if style == "qmark":
         # The ? of a cast such as ?::DATE is one token with its colons.
-        marks = (one for one in found if one.token_type in (TokenType.PLACEHOLDER, TokenType.QDCOLON))
+        marks = (token for token in found if token.token_type in (TokenType.PLACEHOLDER, TokenType.QDCOLON))
         yield from ((number, token.start, token.start + 1) for number, token in enumerate(marks, 1))
         return
     for sign, digits in pairwise(found):

@@ -48,7 +48,7 @@ def _name(before: str, first: bool) -> str:
     """The last comment of the text before a statement, but for one that ends the line of the statement before."""
     name = ""
     for found in _COMMENT.finditer(before):
-        at = found.start()
-        if first or "\n" in before[:at] or "\n" not in before[at:]:
+        start = found.start()
+        if first or "\n" in before[:start] or "\n" not in before[start:]:
             name = (found[1] or found[2] or "").strip()
     return name

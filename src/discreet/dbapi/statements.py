@@ -273,7 +273,7 @@ def placed(text: str) -> list[tuple[int, str]]:
         start, said = token.end + 1, False
     if said:
         ends.append((start, len(text)))
-    return [_stripped(text, *one) for one in ends]
+    return [_stripped(text, *span) for span in ends]
 
 
 def _stripped(text: str, start: int, end: int) -> tuple[int, str]:

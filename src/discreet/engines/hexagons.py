@@ -132,5 +132,5 @@ def _pieces(
     for left, right in spans:
         pieces = math.ceil((right - left) / _WIDEST)
         ends = [left + (right - left) * piece / pieces for piece in range(pieces)] + [right]
-        for one, other in pairwise(ends):
-            yield [(low, one), (low, other), (high, other), (high, one)]
+        for start, end in pairwise(ends):
+            yield [(low, start), (low, end), (high, end), (high, start)]

@@ -41,4 +41,4 @@ def with_fields(
     found = [(*column, "") for column in listed]
     found += [(*field, column[0]) for column in listed for field in below(*column, DEEPEST)]
     alike = Counter(name.lower() for name, *_ in found)
-    return [one for one in found if not one[3] or alike[one[0].lower()] == 1]
+    return [column for column in found if not column[3] or alike[column[0].lower()] == 1]

@@ -53,12 +53,12 @@ def open_source(
         ['data']
     """
     listed = list(source.items()) if isinstance(source, Mapping) else [(table, source)]
-    openers = [opener(one) for _, one in listed]
+    openers = [opener(part) for _, part in listed]
     if openers and openers[0] is not None:
-        if any(one is not openers[0] for one in openers):
+        if any(kind is not openers[0] for kind in openers):
             raise _mixed()
         return openers[0].open_all(listed)
-    if any(one is not None for one in openers):
+    if any(kind is not None for kind in openers):
         raise _mixed()
     shown, given = {name.lower() for name in public}, types or {}
     if isinstance(source, Mapping):

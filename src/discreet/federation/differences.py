@@ -65,13 +65,13 @@ def differences(first: str, ours: NodeDeclarations, other: str, theirs: NodeDecl
         theirs: its declarations.
     """
     subjects = [
-        one
-        for one in dict.fromkeys((*ours.words, *theirs.words))
-        if ours.words.get(one) != theirs.words.get(one)
+        subject
+        for subject in dict.fromkeys((*ours.words, *theirs.words))
+        if ours.words.get(subject) != theirs.words.get(subject)
     ]
     found = [
-        f"{one}: {ours.words.get(one, NONE)} in {first}, {theirs.words.get(one, NONE)} in {other}"
-        for one in subjects
+        f"{subject}: {ours.words.get(subject, NONE)} in {first}, {theirs.words.get(subject, NONE)} in {other}"
+        for subject in subjects
     ]
     found += [
         f"{column}: the lists of keys are not the same"

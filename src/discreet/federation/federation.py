@@ -72,8 +72,8 @@ def federate(sessions: Mapping[str, Any] | Sequence[Any], *, like: Session | Non
     """
     named = _named(sessions)
     nodes: list[FederationNode] = [
-        SessionNode(name, one) if isinstance(one, Session) else one.as_node(name)
-        for name, one in named.items()
+        SessionNode(name, session) if isinstance(session, Session) else session.as_node(name)
+        for name, session in named.items()
     ]
     if like is not None and not isinstance(like, Session):
         raise InvalidParameter(
@@ -97,10 +97,12 @@ def _named(sessions: Any) -> dict[str, Any]:
     if isinstance(sessions, Mapping):
         named = dict(sessions)
     elif isinstance(sessions, list | tuple):
-        named = {f"node {number}": one for number, one in enumerate(sessions, 1)}
+        named = {f"node {number}": session for number, session in enumerate(sessions, 1)}
     else:
         named = {}
-    if not named or not all(isinstance(one, Session) or hasattr(one, "as_node") for one in named.values()):
+    if not named or not all(
+        isinstance(session, Session) or hasattr(session, "as_node") for session in named.values()
+    ):
         raise InvalidParameter(
             "A federation is made of sessions, which protect(…) or connect(…) opens.",
             'Write federate({"north": session, "south": …}).',
@@ -219,7 +221,7 @@ class Federation:
         plan, public = self._planning.planned(question), self._planning.queries.catalog.public
         left = min(state.left for state in self.budget.values())
         shown = preview_of(summed(plan, len(self._nodes)), public, question.level, group_rows,
-                           max(one.price for one in offers.values()), left)  # fmt: skip
+                           max(offer.price for offer in offers.values()), left)  # fmt: skip
         return replace(shown, epsilon=plan.epsilon)
 
     def mock(self, rows: int = MOCK_ROWS) -> Federation:
@@ -316,7 +318,7 @@ class Federation:
     ) -> Release:  # fmt: skip
         plan, queries = self._planning.planned(question), self._planning.queries
         shown = summed(plan, len(found))
-        noisy = added(shown, [one.entries for one in found.values()])
+        noisy = added(shown, [answer.entries for answer in found.values()])
         made = queries.finish(shown, [noisy], *question.level)
         facts = queries.deployment(plan)
         guarantee, *notes = made.notes

@@ -88,8 +88,8 @@ def added(plan: QueryPlan, entries: Sequence[Integers]) -> NoisyIntegers:
     """
     (release,) = plan.releases
     total = np.zeros((release.cells, sum(m.entries for m in release.measures)), np.int64, order="F")
-    for one in entries:
-        total = np.clip(total + np.clip(one, -LARGEST, LARGEST), -LARGEST, LARGEST)
+    for values in entries:
+        total = np.clip(total + np.clip(values, -LARGEST, LARGEST), -LARGEST, LARGEST)
     return NoisyIntegers(release, np.asfortranarray(total))
 
 

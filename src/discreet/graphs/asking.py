@@ -128,12 +128,12 @@ def _release(
 
     values: dict[str, Any] = {}
     if asked == DEGREES:
-        values["degree"] = [answering.first + at for at in range(len(next(iter(columns.values()))))]
+        values["degree"] = [answering.first + offset for offset in range(len(next(iter(columns.values()))))]
     kind = pa.int64() if answering.whole else pa.float64()
 
-    def ends(at: str) -> dict[str, pa.Array]:
+    def ends(end: str) -> dict[str, pa.Array]:
         return {
-            name: pa.array([getattr(one, at) for one in cells], pa.float64()).cast(kind)
+            name: pa.array([getattr(cell, end) for cell in cells], pa.float64()).cast(kind)
             for name, cells in columns.items()
         }
 

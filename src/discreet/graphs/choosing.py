@@ -113,6 +113,6 @@ def _histograms(asked: GraphQuestion, shape: GraphFacts) -> list[Answering]:
 
 
 def _seen(found: list[Answering]) -> list[tuple[Answering, float]]:
-    for one in found:
-        one.see_possible()
-    return sorted([(one, one.predicted(0)) for one in found], key=lambda one: one[1])
+    for answering in found:
+        answering.see_possible()
+    return sorted([(answering, answering.predicted(0)) for answering in found], key=lambda pair: pair[1])

@@ -37,8 +37,8 @@ def triangles(graph: Any) -> int:
     """
     rank = np.empty(graph.size, np.int64)
     rank[np.argsort(graph.degrees, kind="stable")] = np.arange(graph.size)
-    one, other = rank[graph.low], rank[graph.high]
-    upward = graph.matrix(np.minimum(one, other), np.maximum(one, other))
+    first, second = rank[graph.low], rank[graph.high]
+    upward = graph.matrix(np.minimum(first, second), np.maximum(first, second))
     return sum(int(product.multiply(upward[rows]).sum()) for rows, product in products(upward, upward))
 
 
@@ -64,8 +64,8 @@ def common(graph: Any) -> int:
         best = max(best, -(-joined // max(1, math.comb(int(heavy.sum()), 2))))
         bound = max(bound, best)
         rows = whole[degrees > bound]
-        for at, product in products(rows, rows.T.tocsr()):
-            product.setdiag(0, k=at.start)
+        for block, product in products(rows, rows.T.tocsr()):
+            product.setdiag(0, k=block.start)
             best = max(best, int(product.max()) if product.nnz else 0)
     return best
 
@@ -89,8 +89,8 @@ def stars(graph: CountedGraph, k: int) -> int:
 @singledispatch
 def end_products(graph: Any) -> int:
     """The sum over the edges of the product of the degrees of their ends."""
-    one, other = graph.degrees[graph.low].astype(object), graph.degrees[graph.high].astype(object)
-    return int((one * other).sum()) if len(one) else 0
+    first, second = graph.degrees[graph.low].astype(object), graph.degrees[graph.high].astype(object)
+    return int((first * second).sum()) if len(first) else 0
 
 
 @singledispatch

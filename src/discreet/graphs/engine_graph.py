@@ -33,7 +33,7 @@ _WIDE: Final = 46_340
 
 _PAIRS: Final = """\
 pairs AS (SELECT DISTINCT CASE WHEN a < b THEN a ELSE b END AS low, CASE WHEN a < b THEN b ELSE a END AS high
-          FROM (SELECT {one} AS a, {other} AS b FROM {table} WHERE {x} IS NOT NULL AND {y} IS NOT NULL) AS ends
+          FROM (SELECT {first} AS a, {second} AS b FROM {table} WHERE {x} IS NOT NULL AND {y} IS NOT NULL) AS ends
           WHERE a <> b{known})"""
 _DEGREES: Final = """\
 sides AS (SELECT low AS u, high AS v FROM pairs UNION ALL SELECT high AS u, low AS v FROM pairs),
@@ -72,8 +72,8 @@ class EngineGraph:
         self._given = (engine, table, columns, whole, vertices)
         spelling = spelling_of(engine)
         table, x, y = (spelling.quote(name) for name in (table, *columns))
-        one, other = (column if self._whole else spelling.text.format(column) for column in (x, y))
-        self._pairs = _PAIRS.format(one=one, other=other, x=x, y=y, table=table, known=self._known)
+        first, second = (column if self._whole else spelling.text.format(column) for column in (x, y))
+        self._pairs = _PAIRS.format(first=first, second=second, x=x, y=y, table=table, known=self._known)
 
     @property
     def _known(self) -> str:

@@ -44,14 +44,14 @@ class Graph:
     high: Integers
 
     @classmethod
-    def of(cls, size: int, one: Any, other: Any) -> Graph:
+    def of(cls, size: int, first: Any, second: Any) -> Graph:
         """Make a graph of pairs of vertices from 0 to size - 1, in any order, with repetitions and loops.
 
         Example:
             >>> Graph.of(3, [0, 1, 2, 2], [1, 0, 1, 2]).edges
             2
         """
-        a, b = np.asarray(one, np.int64).ravel(), np.asarray(other, np.int64).ravel()
+        a, b = np.asarray(first, np.int64).ravel(), np.asarray(second, np.int64).ravel()
         low, high = np.minimum(a, b), np.maximum(a, b)
         edge = low < high
         key = np.unique(low[edge] * np.int64(max(1, size)) + high[edge])

@@ -118,7 +118,7 @@ class Histogram:
             error[[0, -1]] = self.mechanisms[DEGREES].half_width(self.confidence)
         low, high = (np.clip(raw + sign * error, 0, self.vertices) for sign in (-1, 1))
         inside = np.clip(best, low, high)
-        made = [Interval(*map(float, one)) for one in zip(inside, low, high, strict=True)]
+        made = [Interval(*map(float, triple)) for triple in zip(inside, low, high, strict=True)]
         return {"vertices": made}
 
     def predicted(self, width: int) -> float:

@@ -79,7 +79,7 @@ class Method:
     def whole(self) -> bool:
         """Whether the answer is a whole number that every reader of it can hold."""
         return self.question.whole and all(
-            one.most(self.vertices) <= _EXACT for one in self.question.statistics
+            statistic.most(self.vertices) <= _EXACT for statistic in self.question.statistics
         )
 
     @property
@@ -96,18 +96,18 @@ class Method:
             name: LaplaceVector(len(widths) / each, 1) for name in widths
         }
         rest = (self.epsilon - each) / len(question.statistics)
-        for one in question.statistics:
-            if one.width and widths:
-                made[one.name] = self._fit(one, rest)
+        for statistic in question.statistics:
+            if statistic.width and widths:
+                made[statistic.name] = self._fit(statistic, rest)
             else:
-                moved = max(1, self.rung(one, self.vertices))
-                made[one.name] = LaplaceVector(moved / rest, moved)
+                moved = max(1, self.rung(statistic, self.vertices))
+                made[statistic.name] = LaplaceVector(moved / rest, moved)
         return made
 
-    def _fit(self, one: Statistic, epsilon: Fraction) -> Fitting:
+    def _fit(self, statistic: Statistic, epsilon: Fraction) -> Fitting:
         """The noise of a statistic that fits the graph."""
-        rung: Callable[[int], int] = partial(self.rung, one)
-        most = one.most(self.vertices)
+        rung: Callable[[int], int] = partial(self.rung, statistic)
+        most = statistic.most(self.vertices)
         if self.name == WITH_DELTA:
             many = sum(1 for each in self.question.statistics if each.width)
             guess = min(self.guess, self.vertices)
@@ -146,31 +146,31 @@ class Method:
     def _coarsest(self) -> Fraction:
         """The largest scale of Laplace noise."""
         statistics = self.question.statistics
-        moved = max(self.rung(one, self.vertices) for one in statistics)
+        moved = max(self.rung(statistic, self.vertices) for statistic in statistics)
         return moved * len(statistics) / self.epsilon
 
     def draw(self, graph: Graph, draw: Draw) -> dict[str, int]:
         """The noisy widths and statistics of a graph."""
         exact = {name: WIDTHS[name](graph) for name in self._widths}
         out = {name: int(draw(name, np.array([exact[name]]))[0]) for name in exact}
-        for one in self.question.statistics:
-            value = min(one.value(graph), one.most(self.vertices))
+        for statistic in self.question.statistics:
+            value = min(statistic.value(graph), statistic.most(self.vertices))
             given: Any = np.array([min(value, _LARGEST)])
-            if one.width and exact:
-                out[one.name] = int(draw(one.name, Climbed(value, exact[one.width])))
+            if statistic.width and exact:
+                out[statistic.name] = int(draw(statistic.name, Climbed(value, exact[statistic.width])))
             else:
-                out[one.name] = int(draw(one.name, given)[0])
+                out[statistic.name] = int(draw(statistic.name, given)[0])
         return out
 
     def interval(self, noisy: Mapping[str, int]) -> Interval:
         """The answer from the noisy numbers; its interval holds for all of them together (union bound)."""
         found = {}
-        for one in self.question.statistics:
-            value, most = noisy[one.name], one.most(self.vertices)
-            width = self.bound(noisy[one.width]) if one.name in self._fitting else 0
-            error = self._error(one, width)
-            inside = [min(most, max(0, at)) for at in (value, value - error, value + error)]
-            found[one.name] = Interval(*map(float, inside))
+        for statistic in self.question.statistics:
+            value, most = noisy[statistic.name], statistic.most(self.vertices)
+            width = self.bound(noisy[statistic.width]) if statistic.name in self._fitting else 0
+            error = self._error(statistic, width)
+            inside = [min(most, max(0, end)) for end in (value, value - error, value + error)]
+            found[statistic.name] = Interval(*map(float, inside))
         return self.question.combine(self.vertices, found)
 
     def bound(self, noisy: int) -> int:
@@ -210,10 +210,10 @@ class Method:
         Of several statistics it is the largest as a share of its range, which tells methods apart.
         """
         bound = self.bound(width) if self._widths else 0
-        errors = {one: self._error(one, bound) for one in self.question.statistics}
+        errors = {statistic: self._error(statistic, bound) for statistic in self.question.statistics}
         if len(errors) == 1:
             return float(*errors.values())
-        return max(error / max(1, one.most(self.vertices)) for one, error in errors.items())
+        return max(error / max(1, statistic.most(self.vertices)) for statistic, error in errors.items())
 
 
 def predictions(
@@ -248,4 +248,4 @@ def predictions(
                 raise
             continue
         made.append((method, method.predicted(guess)))
-    return sorted(made, key=lambda one: one[1])
+    return sorted(made, key=lambda pair: pair[1])

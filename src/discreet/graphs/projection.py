@@ -51,11 +51,11 @@ def project(graph: Graph, most: int) -> Graph:
         return graph
     left = [most] * graph.size
     kept = np.zeros(graph.edges, np.bool_)
-    for at, (one, other) in enumerate(zip(graph.low.tolist(), graph.high.tolist(), strict=True)):
-        if left[one] and left[other]:
-            left[one] -= 1
-            left[other] -= 1
-            kept[at] = True
+    for edge, (low, high) in enumerate(zip(graph.low.tolist(), graph.high.tolist(), strict=True)):
+        if left[low] and left[high]:
+            left[low] -= 1
+            left[high] -= 1
+            kept[edge] = True
     return Graph(graph.size, graph.low[kept], graph.high[kept])
 
 

@@ -97,7 +97,7 @@ def _figures(name: str, graph: Graph) -> KnownGraph:
     return KnownGraph(
         name, size, graph.edges, triangles(graph), local_sensitivity(half_built(graph), size, 0), size - 2,
         math.log(2) * (size - 2), 6 * smooth_sensitivity(graph, 1 / 6),
-        *(float(one.half_width(0.5, width=width)) for one in made),
+        *(float(mechanism.half_width(0.5, width=width)) for mechanism in made),
     )  # fmt: skip
 
 
@@ -107,9 +107,9 @@ def half_built(graph: Graph) -> dict[int, int]:
     found: dict[int, int] = {}
     for rows, product in products(whole, whole):
         shared = product.toarray()
-        at = np.arange(rows.start, rows.stop)
-        one_only = degrees[at, None] + degrees[None, :] - 2 * shared - 2 * whole[rows].toarray()
-        shared[at - rows.start, at] = -1
+        vertices = np.arange(rows.start, rows.stop)
+        one_only = degrees[vertices, None] + degrees[None, :] - 2 * shared - 2 * whole[rows].toarray()
+        shared[vertices - rows.start, vertices] = -1
         for many in np.unique(shared[shared >= 0]).tolist():
             most = int(one_only[shared == many].max())
             found[many] = max(most, found.get(many, 0))

@@ -84,7 +84,7 @@ class StatisticQuestion:
     @property
     def widths(self) -> tuple[str, ...]:
         """The widths that it needs, each once."""
-        return tuple(dict.fromkeys(one.width for one in self.statistics if one.width))
+        return tuple(dict.fromkeys(statistic.width for statistic in self.statistics if statistic.width))
 
 
 def star(k: int) -> Statistic:
@@ -112,7 +112,7 @@ def read(name: str) -> StatisticQuestion:
         InvalidParameter: no question has this name.
 
     Example:
-        >>> [one.name for one in read("clustering").statistics]
+        >>> [statistic.name for statistic in read("clustering").statistics]
         ['triangles', '2-stars']
     """
     found = re.fullmatch(r"([1-9])-stars", name)
@@ -151,16 +151,16 @@ def _assortativity(n: int, found: Mapping[str, Interval]) -> Interval:
     (2 S_1 P - S_2^2)/(S_1 S_3 - S_2^2), S_1 = 2 m, S_2 = 2 stars_2 + S_1, S_3 = 6 stars_3 + 6 stars_2 + S_1.
     """
 
-    def parts(at: str, other: str) -> tuple[float, float]:
+    def parts(end: str, other: str) -> tuple[float, float]:
         """Numerator and denominator, with the positive terms at one end and the negative at the other."""
         m, two, three, ends = (
-            getattr(found[name], at) for name in ("edges", "2-stars", "3-stars", "end products")
+            getattr(found[name], end) for name in ("edges", "2-stars", "3-stars", "end products")
         )
         square = 2 * getattr(found["2-stars"], other) + 2 * getattr(found["edges"], other)
         return 4 * m * ends - square**2, 2 * m * (6 * three + 6 * two + 2 * m) - square**2
 
     (top, bottom), (top_low, bottom_low), (top_high, bottom_high) = (
-        parts(at, other) for at, other in (("value", "value"), ("low", "high"), ("high", "low"))
+        parts(end, other) for end, other in (("value", "value"), ("low", "high"), ("high", "low"))
     )
     if bottom_low <= 0:
         middle = top / bottom if bottom > 0 else 0.0

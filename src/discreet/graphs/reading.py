@@ -89,16 +89,16 @@ def of_table(table: pa.Table, columns: tuple[str, str], vertices: list[Any] | No
     if vertices is not None:
         public = listed(vertices, whole)
         place = pc.fill_null(pc.index_in(both, public), -1).to_numpy().astype(np.int64)
-        one, other = np.split(place, 2)
-        known = (one >= 0) & (other >= 0)
-        return Graph.of(len(public), one[known], other[known])
+        first, second = np.split(place, 2)
+        known = (first >= 0) & (second >= 0)
+        return Graph.of(len(public), first[known], second[known])
     known_names = pc.unique(both)
     order = pc.array_sort_indices(known_names).to_numpy()
     rank = np.empty(len(order), np.int64)
     rank[order] = np.arange(len(order))
     place = pc.index_in(both, known_names).to_numpy()
-    one, other = np.split(rank[place] if len(place) else np.zeros(0, np.int64), 2)
-    return Graph.of(len(order), one, other)
+    first, second = np.split(rank[place] if len(place) else np.zeros(0, np.int64), 2)
+    return Graph.of(len(order), first, second)
 
 
 def listed(vertices: list[Any], whole: bool) -> Any:
@@ -129,8 +129,8 @@ def of_object(source: Any) -> Graph | None:
     """
     kind = type(source).__module__.partition(".")[0]
     if hasattr(source, "adjacency") and hasattr(source, "number_of_nodes"):
-        place = {node: at for at, node in enumerate(source.nodes())}
-        pairs = [(place[one], place[other]) for one, other in source.edges()]
+        place = {node: index for index, node in enumerate(source.nodes())}
+        pairs = [(place[first], place[second]) for first, second in source.edges()]
     elif kind == "igraph":
         return Graph.of(source.vcount(), *_split(source.get_edgelist()))
     elif kind == "scipy" and hasattr(source, "tocoo"):

@@ -170,7 +170,7 @@ class LocalEdges:
     def columns(self, noisy: Reported) -> dict[str, list[Interval]]:
         """The answer."""
         value, error = noisy.edges(), noisy.error(self.confidence)
-        ends = (min(self.size, max(0.0, at)) for at in (value, value - error, value + error))
+        ends = (min(self.size, max(0.0, end)) for end in (value, value - error, value + error))
         return {EDGES.name: [Interval(*ends)]}
 
     def predicted(self, width: int) -> float:

@@ -75,7 +75,7 @@ class VertexEdges:
     def columns(self, noisy: int) -> dict[str, list[Interval]]:
         """The answer."""
         error, most = self.mechanisms[EDGES.name].half_width(self.confidence), EDGES.most(self.vertices)
-        ends = [min(most, max(0, at / 2)) for at in (noisy, noisy - error, noisy + error)]
+        ends = [min(most, max(0, twice / 2)) for twice in (noisy, noisy - error, noisy + error)]
         return {EDGES.name: [Interval(*map(float, ends))]}
 
     def predicted(self, width: int) -> float:

@@ -20,7 +20,7 @@ _KEY_BYTES = 16
 def _owners(units: npt.ArrayLike) -> npt.NDArray[Any]:
     """Units as whole numbers or texts, of which equal ones are alike."""
     found = np.asarray(units)
-    if found.dtype == object and all(isinstance(one, str) for one in found.ravel()):
+    if found.dtype == object and all(isinstance(unit, str) for unit in found.ravel()):
         found = found.astype(str)
     if not found.size:  # of a list without entries NumPy makes floats
         return found.astype(np.int64)
@@ -63,9 +63,9 @@ def cells(rows: Any) -> npt.NDArray[Any]:
     if len(width) != 1 or None in width:
         raise InvalidParameter("The rows are not of one length.", "Give rows (n, d).")
     found = np.empty((len(listed), len(listed[0] or ())), object)
-    for at, row in enumerate(listed):
+    for index, row in enumerate(listed):
         for place, value in enumerate(row or ()):
-            found[at, place] = value
+            found[index, place] = value
     return found
 
 

@@ -81,8 +81,8 @@ class Centred:
 
 def length_for(epsilon: float, people: int, columns: int) -> int:
     """B in units, by public numbers alone."""
-    known = [max(int(one * columns * UNIT), REACH * UNIT // 2) for one in LENGTHS]
-    quiet = [one for one in known if spectral(epsilon, columns, one) <= QUIET * people]
+    known = [max(int(length * columns * UNIT), REACH * UNIT // 2) for length in LENGTHS]
+    quiet = [length for length in known if spectral(epsilon, columns, length) <= QUIET * people]
     return max(quiet, default=known[0])
 
 

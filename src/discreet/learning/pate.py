@@ -129,8 +129,8 @@ def pate(
         uses=uses,
         compute=compute,
         answer=lambda noisy: (
-            answered(*(one.tolist() for one in noisy)),
-            json.dumps([one.tolist() for one in noisy]).encode(),
+            answered(*(array.tolist() for array in noisy)),
+            json.dumps([array.tolist() for array in noisy]).encode(),
         ),
         size=8 * rows,
         replay=lambda kept, _: answered(*json.loads(kept)),

@@ -36,24 +36,24 @@ class LedgerSnapshot:
     """The end of the ledger at one moment; it is `LedgerRows` for those who read little.
 
     Attributes:
-        at: the book.
+        end: the book.
         first: the number of the first entry that is kept.
         entries: those from it on, up to the book's; others may stand behind these.
         posted_in: the entry of the latest posting of each account that is known.
     """
 
-    at: Book
+    end: Book
     first: int
     entries: Sequence[Entry]
     posted_in: Mapping[str, Entry]
 
     def book(self) -> Book:
         """See `LedgerRows`."""
-        return self.at
+        return self.end
 
     def after(self, number: int, count: int) -> list[Entry]:
         """See `LedgerRows`."""
-        last = self.at.head.number
+        last = self.end.head.number
         if number >= last:
             return []
         if number + 1 < self.first:
@@ -63,7 +63,7 @@ class LedgerSnapshot:
 
     def posted(self, account: str) -> Entry | None:
         """See `LedgerRows`."""
-        if account not in self.at.tallies:
+        if account not in self.end.tallies:
             return None
         if account not in self.posted_in:
             raise TransactionNeeded
@@ -73,7 +73,7 @@ class LedgerSnapshot:
         """See `LedgerRows`."""
         entry = self.posted(account)
         line = None if entry is None else next((p for p in entry.postings if p.account == account), None)
-        if (line.tally if line else None) != self.at.tallies.get(account):
+        if (line.tally if line else None) != self.end.tallies.get(account):
             raise TransactionNeeded
         return line
 
@@ -152,12 +152,12 @@ class Committed:
 
     def _follow(self, book: Book, last: Sequence[Entry]) -> None:
         known = self._look
-        if known is not None and known.at.head.number >= book.head.number:
+        if known is not None and known.end.head.number >= book.head.number:
             return
         if not last or last[-1].number != book.head.number:
             self.forget()
             return
-        since = known.at.head.number + 1 if known is not None else 0
+        since = known.end.head.number + 1 if known is not None else 0
         if known is not None and last[0].number > since:
             return  # entries of other processes come between, which the next look reads
         if known is None:
@@ -188,7 +188,7 @@ class Committed:
         if known is None and not here:
             least = read(lambda rows: rows.book().head.number)
             known = self._look
-        if known is None or known.at.head.number < least:
+        if known is None or known.end.head.number < least:
             raise TransactionNeeded
         return work(known)
 
@@ -205,7 +205,7 @@ class Committed:
     def number(self) -> int | None:
         """The last entry that is known; None before the first look."""
         look = self._look
-        return None if look is None else look.at.head.number
+        return None if look is None else look.end.head.number
 
     def now(self) -> LedgerSnapshot | None:
         """A look at the ledger; None where another process may have written since, or put an old copy back."""
@@ -213,7 +213,7 @@ class Committed:
         if look is None:
             return None
         named = self._named()
-        return look if named is not None and noted <= named <= look.at.head.number else None
+        return look if named is not None and noted <= named <= look.end.head.number else None
 
 
 class KnownEnd:

@@ -38,11 +38,11 @@ def _with_closed_comments(words: str) -> str:
         tokens = DuckDB().tokenize(words)
     except TokenError:
         return words  # of something else than SQL
-    out, at = [], 0
+    out, offset = [], 0
     for token in tokens:
-        out += [_closed(words[at : token.start]), words[token.start : token.end + 1]]
-        at = token.end + 1
-    return "".join([*out, _closed(words[at:])])
+        out += [_closed(words[offset : token.start]), words[token.start : token.end + 1]]
+        offset = token.end + 1
+    return "".join([*out, _closed(words[offset:])])
 
 
 _COMMENTS = ("--", "/*", "{#")

@@ -96,7 +96,7 @@ class CommitGroup:
         with self._mutex:
             if batch[0].alone:
                 return
-            size = next((index for index, one in enumerate(self._waiting) if one.alone), MOST)
+            size = next((index for index, queued in enumerate(self._waiting) if queued.alone), MOST)
             size = min(size, MOST - len(batch))
             batch += self._waiting[:size]
             del self._waiting[:size]
@@ -131,23 +131,23 @@ class CommitGroup:
                 size = (
                     1
                     if alone
-                    else next((index for index, one in enumerate(self._waiting) if one.alone), MOST)
+                    else next((index for index, queued in enumerate(self._waiting) if queued.alone), MOST)
                 )
                 batch = self._waiting[: min(size, MOST)]
                 del self._waiting[: len(batch)]
             self._run(batch)
         finally:
             with self._mutex:
-                again = [one for one in batch if not (one.done or one._left)]
-                for one in again:
-                    one.alone = True
+                again = [queued for queued in batch if not (queued.done or queued._left)]
+                for queued in again:
+                    queued.alone = True
                 self._waiting[:0] = again
                 if request.done or request not in self._waiting:
                     self._pass_on(request)
-            for one in batch:
-                if one is not request and one.done and not one._woken:
-                    one._woken = True
-                    one._wake.release()
+            for queued in batch:
+                if queued is not request and queued.done and not queued._woken:
+                    queued._woken = True
+                    queued._wake.release()
 
     def _pass_on(self, request: QueuedWork) -> None:
         request._leads = False
@@ -170,7 +170,7 @@ class CommitGroup:
 class CommitProgress:
     """How far a transaction came: the request at work, whether those of several are written, and the commit."""
 
-    at: QueuedWork | None = None
+    request: QueuedWork | None = None
     sharing = False
     committing = False
 
@@ -208,8 +208,8 @@ def run_all(
         faults: errors of the database.
     """
     # Reading comes first, so that nobody sees entries that are not committed yet.
-    for request in sorted(requests, key=lambda one: one.writes):
-        step.at = request
+    for request in sorted(requests, key=lambda queued: queued.writes):
+        step.request = request
         try:
             request.result = request.work(rows)
         except faults:
@@ -224,7 +224,7 @@ def run_all(
         if not request.writes:
             request.finish()
         rows.changed = False
-    step.at = None
+    step.request = None
     # Entries of several requests are written together. One of them may be at fault: each is tried again alone.
     step.sharing = len(requests) > 1
     rows.flush()

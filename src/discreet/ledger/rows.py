@@ -149,10 +149,10 @@ class TableRows:
 
     def posted(self, account: str) -> Entry | None:
         """See `LedgerRows`."""
-        at = None if self.tally(account) is None else self._posted.get(account)
-        if at in self._fetched_entries:
-            return self._fetched_entries[at]
-        return next(iter(self.after(at - 1, 1)), None) if isinstance(at, int) else None
+        number = None if self.tally(account) is None else self._posted.get(account)
+        if number in self._fetched_entries:
+            return self._fetched_entries[number]
+        return next(iter(self.after(number - 1, 1)), None) if isinstance(number, int) else None
 
     def charged(self, number: int) -> StoredCharge | None:
         """See `LedgerRows`."""
@@ -176,7 +176,7 @@ class TableRows:
 
         Each of them is compared and checked where it is asked for, as if it were read there.
         """
-        accounts = list({account: None for one in needs for account in one.accounts})
+        accounts = list({account: None for need in needs for account in need.accounts})
         if accounts:
             asked = ", ".join(["(?)"] * len(accounts))
             found = self.all(POSTING, _LATEST.format(asked), accounts)
@@ -187,7 +187,7 @@ class TableRows:
                 marks = ", ".join("?" * len(numbers))
                 entries = self._entries(f"WHERE number IN ({marks})", *numbers) if numbers else []
                 self._fetched_entries = {entry.number: entry for entry in entries}
-        if charges := [one.charge for one in needs if one.charge]:
+        if charges := [need.charge for need in needs if need.charge]:
             self._fetch_charges(charges)
 
     def _fetch_charges(self, numbers: Sequence[int]) -> None:
@@ -228,7 +228,7 @@ class TableRows:
             last = (
                 self._entries("WHERE number > ? AND number < ? ORDER BY number", number, first) + self._last
             )
-            linked = all(one.previous == before.hash for before, one in pairwise(last))
+            linked = all(entry.previous == before.hash for before, entry in pairwise(last))
             if linked and len(last) == self.book().head.number - number:
                 self._last = last
 
@@ -365,7 +365,7 @@ def _read_posting(*line: Any) -> Posting:
     if not isinstance(charges, int) or rule not in RULES:
         raise ValueError
     parts = [_rational(text) for text in losses]
-    loss, total, limit = (Loss(parts[at], parts[at + 1]) for at in (0, 2, 4))
+    loss, total, limit = (Loss(parts[index], parts[index + 1]) for index in (0, 2, 4))
     return Posting(account, loss, total, limit, rule, _rational(squares, _SQUARES), charges)
 
 

@@ -54,7 +54,7 @@ class SettledQuestions:
             if not last or last[0].number > self._number + 1 or len(keys) > MOST:
                 self._keys = None
                 return
-            keys.update(_short(self._key(one.question)) for one in last if one.kind == "settle")
+            keys.update(_short(self._key(entry.question)) for entry in last if entry.kind == "settle")
             self._number = number
 
     @property
@@ -86,7 +86,7 @@ class SettledQuestions:
             return here
         if not last or last[0].number > known + 1 or last[-1].number != number:
             return None
-        return any(one.kind == "settle" and one.question == question for one in last)
+        return any(entry.kind == "settle" and entry.question == question for entry in last)
 
     def has(self, question: str, catch_up: Callable[[], object]) -> bool | None:
         """Whether a question is settled; None where that is not known here.

@@ -242,8 +242,8 @@ class _MemoryRows:
         return self._last.get(account)
 
     def posted(self, account: str) -> Entry | None:
-        at = self._posted.get(account)
-        return None if at is None else self._entries[at - 1]
+        number = self._posted.get(account)
+        return None if number is None else self._entries[number - 1]
 
     def charged(self, number: int) -> StoredCharge | None:
         entry = self._entries[number - 1] if 1 <= number <= len(self._entries) else None
@@ -252,8 +252,8 @@ class _MemoryRows:
         return StoredCharge(entry.hash, entry.question, number in self._settled)
 
     def first_settlement(self, question: str) -> Entry | None:
-        at = self._first.get(question)
-        return None if at is None else self._entries[at - 1]
+        number = self._first.get(question)
+        return None if number is None else self._entries[number - 1]
 
     def has_settled(self, question: str) -> bool:
         return question in self._first

@@ -100,8 +100,8 @@ class FederatedNodes:
     def __iter__(self) -> Iterator[Node]:
         return iter(self._nodes)
 
-    def __getitem__(self, at: int) -> Node:
-        return self._nodes[at]
+    def __getitem__(self, index: int) -> Node:
+        return self._nodes[index]
 
     def __repr__(self) -> str:
         return f"<Federation of {len(self)} node{'s' * (len(self) != 1)}>"

@@ -91,7 +91,7 @@ def of_exp_doubled(x: Fraction, most: int) -> list[Enclosure]:
             kept = count, found
         return found
 
-    return [lambda count, at=at: all_of(count)[at] for at in range(most + 1)]  # type: ignore[misc]
+    return [lambda count, index=index: all_of(count)[index] for index in range(most + 1)]  # type: ignore[misc]
 
 
 def logistic(exponential: Enclosure) -> Digits:
@@ -99,8 +99,8 @@ def logistic(exponential: Enclosure) -> Digits:
 
     def enclosure(count: int) -> tuple[int, int]:
         low, high = exponential(count)
-        one = 1 << count  # y/(1 + y) grows with y, so the ends of y give the ends of the quotient
-        return (low << count) // (one + low), -((-high << count) // (one + high))
+        unit = 1 << count  # y/(1 + y) grows with y, so the ends of y give the ends of the quotient
+        return (low << count) // (unit + low), -((-high << count) // (unit + high))
 
     return Digits(enclosure)
 
@@ -111,8 +111,8 @@ def of_odds(x: Fraction, weight: Fraction) -> Digits:
 
     def enclosure(count: int) -> tuple[int, int]:
         low, high = enclose_exp(x, count)
-        one = bottom << count  # wy/(1 + wy) grows with y, so the ends of y give the ends of the quotient
-        return (top * low << count) // (one + top * low), -((-top * high << count) // (one + top * high))
+        unit = bottom << count  # wy/(1 + wy) grows with y, so the ends of y give the ends of the quotient
+        return (top * low << count) // (unit + top * low), -((-top * high << count) // (unit + top * high))
 
     return Digits(enclosure)
 

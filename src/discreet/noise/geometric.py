@@ -63,7 +63,7 @@ def plan(scale: Fraction, signed: bool, width: int, rest: int = 64, bits: int | 
         if width == 8:  # a row of bytes is packed eight planes at a time: use all of them
             bits = -(-(bits + 1 + signed) // 8) * 8 - 1 - signed
     powers = digits.of_exp_doubled(1 / scale, bits)  # e^(-2^k/s), from one series
-    planes = [digits.logistic(one) for one in powers[:bits]]
+    planes = [digits.logistic(power) for power in powers[:bits]]
     planes.append(digits.Digits(powers[bits]))
     if signed:
         planes.append(digits.logistic(powers[0]))
@@ -91,10 +91,10 @@ def draw(
     """Return `count` draws of a plan, in the narrowest of int8 to int64 that its planes need."""
     bits = lanes.pack(lanes.draw(source, chosen.thresholds, count, tile))
     kind = bits.dtype.type
-    one, top, below = kind(1), kind(chosen.bits), kind((1 << chosen.bits) - 1)
+    unit, top, below = kind(1), kind(chosen.bits), kind((1 << chosen.bits) - 1)
     magnitude = bits & below
-    sign = -(bits >> (top + one) & one) if chosen.signed else np.zeros_like(bits)
-    more = np.flatnonzero(bits >> top & one)
+    sign = -(bits >> (top + unit) & unit) if chosen.signed else np.zeros_like(bits)
+    more = np.flatnonzero(bits >> top & unit)
     if more.size:
         magnitude, sign = magnitude.astype(np.int64), sign.astype(np.int64)
         above = draw(source, chosen.above(), more.size)

@@ -66,9 +66,9 @@ def add_laplace(values: npt.NDArray[np.int64], scale: Fraction) -> npt.NDArray[n
 def _add(values: npt.NDArray[np.int64], scale: Fraction) -> npt.NDArray[np.int64]:
     noise = laplace(scale, values.shape)
     noisy = saturating_add(values, noise)
-    for at in np.flatnonzero(np.abs(noise) == LIMIT):  # at the largest scale, one draw in 10^55
-        exact = int(values[at]) + _continued(int(noise[at]), scale)
-        noisy[at] = min(max(exact, -LIMIT), LIMIT)
+    for index in np.flatnonzero(np.abs(noise) == LIMIT):  # at the largest scale, one draw in 10^55
+        exact = int(values[index]) + _continued(int(noise[index]), scale)
+        noisy[index] = min(max(exact, -LIMIT), LIMIT)
     return noisy
 
 

@@ -108,10 +108,12 @@ def choose(
                 chosen[first:last] = begin + np.searchsorted(own, place[first:last], "right")
         inside = place - (within[chosen] - shares[chosen])
         accepted = inside < shares[chosen] - (shares[chosen] >> 20) - 3
-        for at in np.flatnonzero(~accepted):
-            one = chosen[at]
-            accepted[at] = below(
-                source, int(inside[at]), value(int(weights[one]), Fraction(int(gaps[one])) / scale)
+        for index in np.flatnonzero(~accepted):
+            candidate = chosen[index]
+            accepted[index] = below(
+                source,
+                int(inside[index]),
+                value(int(weights[candidate]), Fraction(int(gaps[candidate])) / scale),
             )
         out[left[accepted]] = chosen[accepted]
         left = left[~accepted]

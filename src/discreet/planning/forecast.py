@@ -43,8 +43,8 @@ def forecast(limit: Loss, past: Tally, epsilon: Fraction, releases: int) -> list
         InvalidParameter: releases is out of range.
 
     Example:
-        >>> for one in forecast(Loss(3, "1e-6"), Tally(), Fraction(1, 10), 60):
-        ...     print(one.rule, len(one.spent), float(one.most))
+        >>> for prediction in forecast(Loss(3, "1e-6"), Tally(), Fraction(1, 10), 60):
+        ...     print(prediction.rule, len(prediction.spent), float(prediction.most))
         pure 30 0.05
         zcdp 35 0.07653
         pld 42 0.08188

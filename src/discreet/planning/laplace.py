@@ -23,8 +23,8 @@ class LaplaceError:
         scale: b.
 
     Example:
-        >>> one = LaplaceError.of(epsilon=0.1, sensitivity=2)
-        >>> one.scale, round(one.rms, 2), round(one.radius(0.95), 2)
+        >>> error = LaplaceError.of(epsilon=0.1, sensitivity=2)
+        >>> error.scale, round(error.rms, 2), round(error.radius(0.95), 2)
         (20.0, 28.28, 59.91)
     """
 

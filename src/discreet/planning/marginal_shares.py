@@ -135,11 +135,11 @@ def _candidates(sizes: tuple[int, ...], tables: tuple[Keys, ...], most: int) -> 
         found = set(tables)
         pairs = itertools.combinations(tables, 2)
         near = [tuple(sorted(joined)) for a, b in pairs for joined in ({*a} & {*b}, {*a} | {*b})]
-        for one in sorted(set(near) - found, key=lambda keys: (cells(sizes, keys), keys)):
+        for keys in sorted(set(near) - found, key=lambda keys: (cells(sizes, keys), keys)):
             if len(found) < MOST_CANDIDATES:
-                found.add(one)
+                found.add(keys)
     wanted = set(tables)
-    return sorted(one for one in found if one in wanted or cells(sizes, one) <= most)
+    return sorted(keys for keys in found if keys in wanted or cells(sizes, keys) <= most)
 
 
 class _Problem:

@@ -197,17 +197,22 @@ def spending(
     y = axis("y", "epsilon spent", domain=(0, 1.1 * float(limit)))
     rows: list[Row] = []
     ends = []
-    for one, colour in zip(forecasts, COLOURS, strict=False):
-        step = max(1, len(one.spent) // _POINTS)
-        places = sorted({*range(0, len(one.spent), step), len(one.spent) - 1} - {-1})
-        rows += [{"x": at + 1, "y": float(one.spent[at]), "at": at, "series": one.rule} for at in places]
+    for forecast, colour in zip(forecasts, COLOURS, strict=False):
+        step = max(1, len(forecast.spent) // _POINTS)
+        places = sorted({*range(0, len(forecast.spent), step), len(forecast.spent) - 1} - {-1})
+        rows += [
+            {"x": place + 1, "y": float(forecast.spent[place]), "at": place, "series": forecast.rule}
+            for place in places
+        ]
         if places:
-            ends.append((len(one.spent), float(one.spent[-1]), one.rule, colour))
-    chart = rule(float(limit), x, y, vertical=False) + lines(rows, x, y, [one.rule for one in forecasts])
+            ends.append((len(forecast.spent), float(forecast.spent[-1]), forecast.rule, colour))
+    chart = rule(float(limit), x, y, vertical=False) + lines(
+        rows, x, y, [forecast.rule for forecast in forecasts]
+    )
     chart += words(ends, x, y, align="right", dx=-4, dy=-10, size=fit.font, bold=True)
     return finish(
         chart.properties(width=fit.width, height=fit.height),
         f"Releases of ε = {float(epsilon):g} under one budget",
         fit,
-        ", ".join(f"{one.rule}: {len(one.spent):,} of {releases:,} fit" for one in forecasts),
+        ", ".join(f"{forecast.rule}: {len(forecast.spent):,} of {releases:,} fit" for forecast in forecasts),
     )

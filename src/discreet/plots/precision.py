@@ -37,7 +37,7 @@ def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide"
         title: str, of: str, ends: tuple[float, float], scale: Callable[[float], float],
         span: tuple[float, float] | None = None,
     ) -> Picture:  # fmt: skip
-        at = np.geomspace(*ends, 60)
+        grid = np.geomspace(*ends, 60)
         least, most = span or (min(map(scale, ends)), max(map(scale, ends)))
         worst, best = factors[0] * most, factors[2] * least
         x = axis("x", of, log=True, domain=ends, tickCount=3, format="~s" if ends[1] > 1 else "~g")
@@ -46,7 +46,7 @@ def errors(epsilon: Number = 0.1, people: int = 1000, size: str | Size = "slide"
         rows = [
             {"x": px, "y": factor * scale(px), "at": px, "series": name}
             for name, factor in zip(names, factors, strict=True)
-            for px in at
+            for px in grid
         ]
         middle = math.sqrt(ends[0] * ends[1])
         chart = lines(rows, x, y, names)
@@ -110,7 +110,7 @@ def randomized_response(error: Number = 0.01, size: str | Size = "slide") -> Pic
     """
     fit = size_of(size)
     alpha = float(positive(decimal(error, "error"), "error"))
-    at = np.geomspace(0.01, 4, 100)
+    grid = np.geomspace(0.01, 4, 100)
     names = ["randomised response", "Laplace"]
     sizes = (response_size, laplace_size)
     x = axis("x", "ε", log=True, domain=(0.01, 4), format="~g", values=[0.01, 0.03, 0.1, 0.3, 1, 3])
@@ -118,7 +118,7 @@ def randomized_response(error: Number = 0.01, size: str | Size = "slide") -> Pic
     rows = [
         {"x": px, "y": of(alpha, px), "at": px, "series": name}
         for name, of in zip(names, sizes, strict=True)
-        for px in at
+        for px in grid
     ]
     marks = [(mark, of(alpha, mark)) for of in sizes for mark in (0.1, 1.0)]
     names_at = [(0.017, of(alpha, 0.017), name, colour)

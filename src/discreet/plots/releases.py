@@ -192,7 +192,7 @@ def _shown_of(drawn: int, asked: Sequence[str]) -> str:
 
 
 def _title(measures: Sequence[str], keys: Sequence[str], means: Mapping[str, str]) -> str:
-    named = [f"{one} ({means[one]})" if one in means else one for one in measures]
+    named = [f"{measure} ({means[measure]})" if measure in means else measure for measure in measures]
     return picture(", ".join(named) + (f" by {' and '.join(keys)}" if keys else ""))
 
 
@@ -277,12 +277,12 @@ def _grid(
     across, down = (sorted_values({row[f"k {key}"] for row in rows}) for key in keys)
     cells = {(row[f"k {keys[0]}"], row[f"k {keys[1]}"]): row for row in rows}
     table: list[dict[str, Any]] = []
-    for one in across:
-        for other in down:
-            row = cells.get((one, other), {})
+    for left in across:
+        for top in down:
+            row = cells.get((left, top), {})
             value = row.get(f"v {name}")
             mark = CROSS if value is None else "○" if is_explained(row, name, reach) else ""
-            table.append({"x": text_of(one, nothing), "y": text_of(other, nothing), "v": value, "mark": mark})
+            table.append({"x": text_of(left, nothing), "y": text_of(top, nothing), "v": value, "mark": mark})
     side = min(fit.width / len(across), 1.25 * fit.height / len(down), 64)
     upwards = all(ordered(value) for value in down)
     names = [text_of(value, nothing) for value in (reversed(down) if upwards else down)]

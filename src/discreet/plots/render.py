@@ -130,7 +130,7 @@ def _clean(part: Any) -> Any:
         return escaping.pictured(part)
     if isinstance(part, dict):
         return {_clean(name): _clean(value) for name, value in part.items()}
-    return [_clean(one) for one in part] if isinstance(part, list) else part
+    return [_clean(entry) for entry in part] if isinstance(part, list) else part
 
 
 class _Script(json.JSONEncoder):

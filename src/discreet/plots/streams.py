@@ -49,9 +49,13 @@ def stream_errors(
     fit = size_of(size)
     every = compared(periods, epsilon, rows, neighbours, delta, window)
     both = bool(decimal(delta, "delta"))
-    names = list(dict.fromkeys(one.strategy.name for one in every if one.rms <= _FAR * every[0].rms))[:_SHOWN]
-    drawn = [one for one in every if one.strategy.name in names]
-    curves = [one.errors for one in drawn]
+    names = list(
+        dict.fromkeys(
+            prediction.strategy.name for prediction in every if prediction.rms <= _FAR * every[0].rms
+        )
+    )[:_SHOWN]
+    drawn = [prediction for prediction in every if prediction.strategy.name in names]
+    curves = [prediction.errors for prediction in drawn]
     y = axis("y", f"standard deviation of the {f'total of {window:,} periods' if window else 'running total'}",
              log=True, format="~g",
              domain=(0.9 * min(map(min, curves)), 1.1 * max(map(max, curves))))  # fmt: skip
@@ -82,11 +86,11 @@ def _panel(
     """The curves of one kind of noise."""
     places = np.unique(np.linspace(1, periods, min(periods, _POINTS)).round().astype(int))
     drawn: list[Row] = []
-    for one in made:
-        if one.noise == noise:
-            errors = one.errors
+    for prediction in made:
+        if prediction.noise == noise:
+            errors = prediction.errors
             drawn += [
-                {"x": int(t), "y": float(errors[t - 1]), "at": int(t), "series": one.strategy.name}
+                {"x": int(t), "y": float(errors[t - 1]), "at": int(t), "series": prediction.strategy.name}
                 for t in places
             ]
     x = axis("x", f"period · {noise} noise" if both else "period", domain=(1, max(2, periods)), tickCount=4)

@@ -198,11 +198,11 @@ def dots(
 
 
 def rule(
-    at: float, x: dict[str, Any], y: dict[str, Any], *, vertical: bool = True, dash: Sequence[int] = (4, 3)
+    value: float, x: dict[str, Any], y: dict[str, Any], *, vertical: bool = True, dash: Sequence[int] = (4, 3)
 ) -> Picture:
     """A thin line across the picture."""
     alt = altair()
-    made = alt.Chart(data([{"at": at}])).mark_rule(color=RULE, strokeDash=list(dash), strokeWidth=1.3)
+    made = alt.Chart(data([{"at": value}])).mark_rule(color=RULE, strokeDash=list(dash), strokeWidth=1.3)
     if vertical:
         return made.encode(x=alt.X(**{**x, "shorthand": "at:Q"}))
     return made.encode(y=alt.Y(**{**y, "shorthand": "at:Q"}))

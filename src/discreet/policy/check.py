@@ -187,7 +187,7 @@ class _SourceColumns(dict[str, SchemaColumn]):
         from_text: Collection[str],
     ) -> _SourceColumns:
         made = cls(schema)
-        table = next((one for key, one in tables.items() if key.lower() == name.lower()), None)
+        table = next((declared for key, declared in tables.items() if key.lower() == name.lower()), None)
         if name.lower() in from_text and not (table is not None and table.public):
             named = [] if table is None else _named(table)
             made.shown = any(meant(column, schema) for column in named)

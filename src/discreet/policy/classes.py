@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def personal_of(tables: Mapping[str, TablePolicy]) -> tuple[str, Personal] | None:
     """The table that names the classes of people, and the classes; None where everybody allows the same."""
     found = ((name, table.personal) for name, table in tables.items())
-    return next(((name, one) for name, one in found if one is not None), None)
+    return next(((name, personal) for name, personal in found if personal is not None), None)
 
 
 def faults(tables: Mapping[str, TablePolicy], neighbours: str, budget: Budget) -> list[Problem]:
@@ -48,7 +48,7 @@ def faults(tables: Mapping[str, TablePolicy], neighbours: str, budget: Budget) -
         )  # fmt: skip
     declared = tables[name].personal
     column = "" if declared is None else declared.column.lower()
-    own = next((one for given, one in tables[name].columns.items() if given.lower() == column), None)
+    own = next((rule for given, rule in tables[name].columns.items() if given.lower() == column), None)
     if own is not None and own.bounds is not None:
         cause = "A class outside the bounds would be clamped to another one."
         problems.append(

@@ -44,12 +44,12 @@ def are_whole(parts: Iterable[str]) -> bool:
 
 def _parts(text: str) -> list[str]:
     out: list[str] = []
-    at = 0
+    offset = 0
     while True:
-        found = _PART.match(text, at)
+        found = _PART.match(text, offset)
         assert found is not None, "a part without quotes ends at the next comma or at the end"
         quoted, plain = found.groups()
         out.append(plain.strip() if quoted is None else quoted.replace('""', '"'))
         if not found[0].endswith(","):
             return out
-        at = found.end()
+        offset = found.end()

@@ -251,9 +251,9 @@ class Policy(PolicyModel):
         No answer depends on the budget, on places or on the case of names: it stays the same when the budget is raised.
 
         Example:
-            >>> one = Policy.for_table("t", privacy_unit="row", bounds={"Age": (0, 100)}, budget=1)
-            >>> two = Policy.for_table("T", privacy_unit="row", bounds={"age": (0, 100.0)}, budget=2)
-            >>> one.digest() == two.digest()
+            >>> first = Policy.for_table("t", privacy_unit="row", bounds={"Age": (0, 100)}, budget=1)
+            >>> second = Policy.for_table("T", privacy_unit="row", bounds={"age": (0, 100.0)}, budget=2)
+            >>> first.digest() == second.digest()
             True
         """
         tables = {

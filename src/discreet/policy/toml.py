@@ -95,7 +95,9 @@ def _table(name: str, table: TablePolicy) -> list[str]:
             if table.max_rows_per_group is not None:
                 lines.append(f"max_rows_per_group = {value(table.max_rows_per_group)}")
         if table.personal is not None:
-            shares = ", ".join(f"{key(one)} = {value(share)}" for one, share in table.personal.shares.items())
+            shares = ", ".join(
+                f"{key(label)} = {value(share)}" for label, share in table.personal.shares.items()
+            )
             lines.append(f"personal = {{ column = {value(table.personal.column)}, shares = {{ {shares} }} }}")
     if table.columns:
         lines += ["", f"[tables.{key(name)}.columns]"]

@@ -240,7 +240,7 @@ class AnalystAccount(DataAccount):
 
     def left(self, extra: Loss | Event | None = None) -> Fraction:
         """The epsilon left in both accounts; see `DataAccount.left`."""
-        limits = (one.limit.epsilon for one in self._accounts)
+        limits = (account.limit.epsilon for account in self._accounts)
         return min(limit - spent.epsilon for limit, spent in zip(limits, self.both_spent(extra), strict=True))
 
     def both_spent(self, extra: Loss | Event | None = None, *, here: bool = False) -> tuple[Loss, Loss]:

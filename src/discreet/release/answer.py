@@ -192,10 +192,10 @@ class Release:
             yield from _rows(batch)
 
     @overload
-    def __getitem__(self, at: SupportsIndex) -> dict[str, Any]: ...
+    def __getitem__(self, key: SupportsIndex) -> dict[str, Any]: ...
     @overload
-    def __getitem__(self, at: str) -> list[Any]: ...
-    def __getitem__(self, at: SupportsIndex | str) -> dict[str, Any] | list[Any]:
+    def __getitem__(self, key: str) -> list[Any]: ...
+    def __getitem__(self, key: SupportsIndex | str) -> dict[str, Any] | list[Any]:
         """A row by its number, as a dictionary, or a column by its name, as a list.
 
         Raises:
@@ -203,14 +203,14 @@ class Release:
             InvalidParameter: it is neither a number nor a name.
         """
         answer = self.to_arrow()
-        if isinstance(at, str):
-            if at not in answer.column_names:
+        if isinstance(key, str):
+            if key not in answer.column_names:
                 raise NotInAnswer(
-                    f"The answer has no column {at}.", f"It has {', '.join(answer.column_names)}."
+                    f"The answer has no column {key}.", f"It has {', '.join(answer.column_names)}."
                 )
-            return far.values(answer.column(at))
+            return far.values(answer.column(key))
         try:
-            place = operator.index(at)
+            place = operator.index(key)
         except TypeError:
             raise InvalidParameter(
                 "A row is asked for by its number, and a column by its name.",

@@ -62,12 +62,12 @@ class Packer:
             part: whose measures they belong to.
             entries: int64 array (groups, entries of the part).
         """
-        at = self._blocks.get((number, part), 0)
+        index = self._blocks.get((number, part), 0)
         if 0 < entries.size <= FEW:
-            self._few[_name(number, part, at)] = entries.tolist()
+            self._few[_name(number, part, index)] = entries.tolist()
         else:
-            self._archive.writestr(_name(number, part, at), table_bytes(_narrowed(entries)))
-        self._blocks[number, part] = at + 1
+            self._archive.writestr(_name(number, part, index), table_bytes(_narrowed(entries)))
+        self._blocks[number, part] = index + 1
 
     def table(self, name: str, table: pa.Table) -> None:
         """Add a table that is released, under a name of its own."""
@@ -124,11 +124,11 @@ def table_of(archive: zipfile.ZipFile, name: str) -> pa.Table:
     return pa.ipc.open_stream(archive.read(f"{name}.arrow")).read_all()
 
 
-def block_of(archive: zipfile.ZipFile, number: int, part: int, at: int) -> Integers | None:
+def block_of(archive: zipfile.ZipFile, number: int, part: int, index: int) -> Integers | None:
     """The noisy integers of one block of a part of a release, by its number; None behind the last block."""
     import pyarrow as pa
 
-    name = _name(number, part, at)
+    name = _name(number, part, index)
     try:
         data = archive.read(name)
     except KeyError:
@@ -155,16 +155,16 @@ def _narrowed(entries: Integers) -> pa.Table:
     if 0 < entries.shape[0] < entries.shape[1]:
         return _narrowed(entries.T).replace_schema_metadata({SIDE: ""})
     data: dict[str, pa.Array] = {}
-    for at in range(entries.shape[1]):
-        column = entries[:, at]
+    for index in range(entries.shape[1]):
+        column = entries[:, index]
         low, high = (int(column.min()), int(column.max())) if len(column) else (0, 0)
         kind = _fitting(low, high)
         if kind is None:
             upper = column >> 32
-            data[f"low{at}"] = arrow.column(column.astype(np.uint32))
-            data[f"high{at}"] = arrow.column(upper.astype(_fitting(low >> 32, high >> 32) or np.int32))
+            data[f"low{index}"] = arrow.column(column.astype(np.uint32))
+            data[f"high{index}"] = arrow.column(upper.astype(_fitting(low >> 32, high >> 32) or np.int32))
         else:
-            data[f"{at}"] = arrow.column(column.astype(kind))
+            data[f"{index}"] = arrow.column(column.astype(kind))
     return pa.table(data)
 
 
@@ -176,10 +176,10 @@ def _wide(table: pa.Table) -> Integers:
     names = table.column_names
     count = sum(not name.startswith("high") for name in names)
     out = np.empty((len(table), count), np.int64, order="F")
-    for at in range(count):
-        if str(at) in names:
-            out[:, at] = arrow.numbers(table.column(str(at)))
+    for index in range(count):
+        if str(index) in names:
+            out[:, index] = arrow.numbers(table.column(str(index)))
         else:
-            high = arrow.numbers(table.column(f"high{at}")).astype(np.int64)
-            out[:, at] = (high << 32) | arrow.numbers(table.column(f"low{at}"))
+            high = arrow.numbers(table.column(f"high{index}")).astype(np.int64)
+            out[:, index] = (high << 32) | arrow.numbers(table.column(f"low{index}"))
     return out.T if SIDE in (table.schema.metadata or {}) else out

@@ -104,9 +104,9 @@ class AnswerText:
     def of(cls, release: Release) -> AnswerText:
         """Write an answer; it is to be of few rows, as its text is kept whole."""
         parts = list(about(release).items())
-        at = next(place for place, (name, _) in enumerate(parts) if name == REPLAYED)
-        rest = {**dict(parts[at + 1 :]), "rows": rows(release)}
-        return cls(f"{dump(dict(parts[:at]), None)[:-1]}, ", dump(rest, None)[1:-1])
+        index = next(place for place, (name, _) in enumerate(parts) if name == REPLAYED)
+        rest = {**dict(parts[index + 1 :]), "rows": rows(release)}
+        return cls(f"{dump(dict(parts[:index]), None)[:-1]}, ", dump(rest, None)[1:-1])
 
     def text(self, replayed: bool, budget: BudgetSummary) -> str:
         """The text of the answer, as `FORMS` writes it.
@@ -179,11 +179,11 @@ def parquet_bytes(release: Release) -> bytes:
 def described(release: Release) -> pa.Table:
     """The answer with its intervals, and with its notes and the names of its columns in the schema."""
     table = release.to_arrow()
-    at, ends = 0, {}
+    index, ends = 0, {}
     for name in release.columns:
         if name in release.low:
-            ends[name] = table.column_names[at + 1 : at + 3]
-        at += 3 if name in release.low else 1
+            ends[name] = table.column_names[index + 1 : index + 3]
+        index += 3 if name in release.low else 1
     notes = {**about(release), "columns": release.columns, "intervals": ends,
              "deployment": dict(release.deployment())}  # fmt: skip
     return table.replace_schema_metadata({_META: json.dumps(notes)})

@@ -286,6 +286,6 @@ def _together(uses: Mapping[str, Use], known: Mapping[str, Event]) -> Event:
         use = uses[name]
         own = ("alternatives", use.alternatives) if use.alternatives else ("use", name)
         sets.setdefault(own, []).append(event)
-    counted = Counter(one[0] if len(one) == 1 else Alternatives(one) for one in sets.values())
-    events = [one if times == 1 else Repeated(one, times) for one, times in counted.items()]
+    counted = Counter(group[0] if len(group) == 1 else Alternatives(group) for group in sets.values())
+    events = [event if times == 1 else Repeated(event, times) for event, times in counted.items()]
     return events[0] if len(events) == 1 else Composed(events)

@@ -88,7 +88,7 @@ class ShownAnswer(Protocol):
 def header(release: ShownAnswer) -> list[str]:
     """The names of the columns, each with its content where its name says something else."""
     means = release.meanings
-    return [name(one) + (f" ({means[one]})" if one in means else "") for one in release.columns]
+    return [name(column) + (f" ({means[column]})" if column in means else "") for column in release.columns]
 
 
 LEAST_WITH_EXPONENT = 1e16
@@ -104,12 +104,12 @@ def rows(release: ShownAnswer, most: int | None = None) -> list[list[str]]:
     """
     shown = len(release) if most is None else min(most, len(release))
     columns = []
-    for one in release.columns:
-        values = far.values(release.values.column(one).slice(0, shown))
-        if one in release.low:
-            ends = [far.values(side[one].slice(0, shown)) for side in (release.low, release.high)]
+    for column in release.columns:
+        values = far.values(release.values.column(column).slice(0, shown))
+        if column in release.low:
+            ends = [far.values(side[column].slice(0, shown)) for side in (release.low, release.high)]
             columns.append([with_interval(*all_of) for all_of in zip(values, *ends, strict=True)])
-        elif one in release.without:
+        elif column in release.without:
             columns.append([with_interval(value, None, None) for value in values])
         elif release.columns == [PLAN] and not release.epsilon:
             columns.append([name(value) if isinstance(value, str) else exact_text(value) for value in values])
@@ -121,8 +121,8 @@ def rows(release: ShownAnswer, most: int | None = None) -> list[list[str]]:
 def to_the_right(release: ShownAnswer) -> list[bool]:
     """Which columns hold numbers, one in each cell."""
     return [
-        (one in release.low and not is_nested(release.values, one)) or is_number(release.values, one)
-        for one in release.columns
+        (column in release.low and not is_nested(release.values, column)) or is_number(release.values, column)
+        for column in release.columns
     ]
 
 
@@ -139,12 +139,12 @@ def footer(release: ShownAnswer) -> list[str]:
     if release.low:
         together = ", for all numbers together" if release.simultaneous else ""
         said.append(f"± covers the noise at {100 * release.confidence:g} %{together}")
-    if any(release.values[one].null_count for one in (*release.low, *release.without)):
+    if any(release.values[column].null_count for column in (*release.low, *release.without)):
         said.append("- is no value (NULL), as where the noise leaves no rows to average")
     if release.without:
         said.append(f"{UNKNOWN} is noise for which no interval could be derived")
     cut = [f"cut off: {name(str(share))}" for share in release.cut_off]
-    return [" · ".join(said), *cut, *(f"warning: {name(one)}" for one in release.warnings)]
+    return [" · ".join(said), *cut, *(f"warning: {name(warning)}" for warning in release.warnings)]
 
 
 def text(release: ShownAnswer) -> str:
@@ -178,7 +178,7 @@ def page(release: ShownAnswer) -> str:
     """An answer as a table of HTML."""
     sides = ["right" if right else "left" for right in to_the_right(release)]
     head = row("th", header(release), sides)
-    body = "".join(row("td", one, sides) for one in rows(release, ROWS))
+    body = "".join(row("td", cells, sides) for cells in rows(release, ROWS))
     foot = "<br>".join(map(markup, [*_more(release), *footer(release)]))
     return f"<table><thead>{head}</thead><tbody>{body}</tbody></table><small>{foot}</small>"
 
@@ -229,7 +229,7 @@ def _nested(values: list[Any], low: list[Any] | None, high: list[Any] | None) ->
         return f"[{', '.join(with_interval(*row) for row in rows)}]"
     none = [(None, None)] * len(values)
     pairs = zip(values, low or none, high or none, strict=True)
-    return f"{{{', '.join(f'{exact_text(key)}: {with_interval(one, l, h)}' for (key, one), (_, l), (_, h) in pairs)}}}"
+    return f"{{{', '.join(f'{exact_text(key)}: {with_interval(v, l, h)}' for (key, v), (_, l), (_, h) in pairs)}}}"
 
 
 def exact_text(value: Any) -> str:

@@ -159,16 +159,16 @@ def _gaps(
             "The population does not give as many records as asked for.", "Mend its sample."
         )
     drawn = drawn.reshape(pairs, size + 1, *drawn.shape[1:])
-    one = drawn[:, :-1]
+    left = drawn[:, :-1]
     if neighbours == "add_remove":
-        other = drawn[:, 1:-1]
+        right = drawn[:, 1:-1]
     else:
-        other = one.copy()
-        other[:, 0] = drawn[:, -1]  # in the same place, for a query that looks at the order
+        right = left.copy()
+        right[:, 0] = drawn[:, -1]  # in the same place, for a query that looks at the order
     if vectorised:
-        answers = [np.asarray(query(each)) for each in (one, other)]
+        answers = [np.asarray(query(each)) for each in (left, right)]
     else:
-        answers = [_stack([np.asarray(query(data)) for data in each]) for each in (one, other)]
+        answers = [_stack([np.asarray(query(data)) for data in each]) for each in (left, right)]
     first, second = (_flat(answer, pairs) for answer in answers)
     if first.shape != second.shape:
         raise InvalidParameter("The query gives answers of different shapes.", "Let its shape be fixed.")

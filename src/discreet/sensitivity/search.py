@@ -150,17 +150,17 @@ class _PairSearch:
     def _over(self) -> bool:
         return self.done >= self._tries or self.largest > 2 * self._claimed
 
-    def _start(self, at: int) -> Data:
+    def _start(self, number: int) -> Data:
         shape = (self._records, len(self._low))
         middle = (self._low + self._high) / 2
         spread = self._rng.uniform(self._low, self._high, shape)
         ends = np.where(self._rng.random(shape) < 0.5, self._low, self._high)
         halves = np.where((np.arange(self._records) < self._records // 2)[:, None], self._low, self._high)
         plain = [np.tile(self._low, (self._records, 1)), np.tile(self._high, (self._records, 1)), halves]
-        return np.array([*plain, np.tile(middle, (self._records, 1)), spread, ends][at % 6])
+        return np.array([*plain, np.tile(middle, (self._records, 1)), spread, ends][number % 6])
 
-    def _record(self, at: int) -> Data:
-        return np.array([self._high, self._low, self._anywhere()][at % 3])
+    def _record(self, number: int) -> Data:
+        return np.array([self._high, self._low, self._anywhere()][number % 3])
 
     def _anywhere(self) -> Data:
         return self._rng.uniform(self._low, self._high)

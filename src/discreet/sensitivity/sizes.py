@@ -95,13 +95,13 @@ def plan(
         whole_number(m, "m", 1, MOST)
     rhos = [spent] if spent is not None else _rhos(whole, _least(need, whole))
     rank = _dkw_rank if bound == "dkw" else _rank
-    k, at = min((rank(whole, r, m), at) for at, r in enumerate(rhos))
+    k, index = min((rank(whole, r, m), index) for index, r in enumerate(rhos))
     if k > m:
         enough = math.ceil(need(rhos[0]))
         raise InvalidParameter(
             f"{m:,} samples are too few for this gamma.", f"Leave m out, or take at least {enough:,}."
         )
-    return SampleSize(whole, rhos[at], m, k, bound)
+    return SampleSize(whole, rhos[index], m, k, bound)
 
 
 def whole_number(value: object, name: str, least: int = 1, most: int = 1 << 40) -> int:

@@ -38,7 +38,7 @@ def make_app(service: Service) -> Guard:
     """The whole application of a service."""
     app = make_api(service)
     often = (analyst.query, analyst.preview)
-    routes = [one for one in app.routes if isinstance(one, APIRoute) and one.endpoint in often]
+    routes = [route for route in app.routes if isinstance(route, APIRoute) and route.endpoint in often]
     return Guard(Direct(app, routes), service)
 
 
@@ -59,7 +59,7 @@ def make_api(service: Service) -> FastAPI:
     parts = (
         analyst, standing, steward, metrics, pages_analyst, pages_oidc, pages_answers, pages_steward, pages_wizard,
     )  # fmt: skip
-    for part in (one.router for one in parts):
+    for part in (module.router for module in parts):
         app.router.routes.extend(part.routes)
 
     @app.get("/api", include_in_schema=False)

@@ -86,12 +86,15 @@ class DataSet:
         tables = rows(self.session.sql("SELECT * FROM information_schema.tables"))
         columns = rows(self.session.sql("SELECT * FROM information_schema.columns"))
         keys, references = self._keys(), self._references()
-        for one in columns:
-            known = keys.get((one["table_name"].lower(), one["column_name"].lower()))
-            one["values"] = known
-            one["keys_of"] = references.get((one["table_name"].lower(), one["column_name"].lower()))
+        for column in columns:
+            known = keys.get((column["table_name"].lower(), column["column_name"].lower()))
+            column["values"] = known
+            column["keys_of"] = references.get((column["table_name"].lower(), column["column_name"].lower()))
         return [
-            {**table, "columns": [one for one in columns if one["table_name"] == table["table_name"]]}
+            {
+                **table,
+                "columns": [column for column in columns if column["table_name"] == table["table_name"]],
+            }
             for table in tables
         ]
 
@@ -99,18 +102,18 @@ class DataSet:
         """The public keys that the policy lists itself, by table and column, as texts."""
         found: dict[tuple[str, str], list[str]] = {}
         for table, declared in self.session.policy.tables.items():
-            for column, one in declared.columns.items():
-                if isinstance(one.keys, tuple | list):
-                    found[table.lower(), column.lower()] = [str(key) for key in one.keys]
+            for column, rule in declared.columns.items():
+                if isinstance(rule.keys, tuple | list):
+                    found[table.lower(), column.lower()] = [str(key) for key in rule.keys]
         return found
 
     def _references(self) -> Mapping[tuple[str, str], dict[str, str]]:
         """The columns of public tables that hold the keys of columns, by table and column."""
         return {
-            (table.lower(), column.lower()): {"table": one.keys.table, "column": one.keys.column}
+            (table.lower(), column.lower()): {"table": rule.keys.table, "column": rule.keys.column}
             for table, declared in self.session.policy.tables.items()
-            for column, one in declared.columns.items()
-            if isinstance(one.keys, KeyReference)
+            for column, rule in declared.columns.items()
+            if isinstance(rule.keys, KeyReference)
         }
 
     def words(self) -> list[tuple[str, str]]:
@@ -124,8 +127,8 @@ class DataSet:
             elif table.privacy_unit == "row":
                 out.append((name, f"Protected is each row: no answer shows whether one was {step}."))
             else:
-                one = table.max_rows == 1
-                most = "1 row of each counts" if one else f"{table.max_rows} rows of each count"
+                one_row = table.max_rows == 1
+                most = "1 row of each counts" if one_row else f"{table.max_rows} rows of each count"
                 out.append(
                     (
                         name,

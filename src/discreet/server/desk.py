@@ -103,82 +103,82 @@ class Desk:
             Busy: there is too much to do, for this caller or for all. The work was not begun, and never will be.
             TooLong: the time is up; the work goes on.
         """
-        one = _CallerWork(caller, about, monotonic(), took)
-        waiter = asyncio.wrap_future(self._submit(one, work))
+        job = _CallerWork(caller, about, monotonic(), took)
+        waiter = asyncio.wrap_future(self._submit(job, work))
         # The caller may be gone by then, or is told that it takes too long.
         waiter.add_done_callback(see_outcome)
         done, _ = await asyncio.wait([waiter], timeout=self.caps.timeout)
         if not done:
-            future = one.future
+            future = job.future
             if future is not None and future.cancel():  # no thread has begun it
-                self._leave(one)
+                self._leave(job)
                 raise Busy(
                     "The service has too much to do: the request was not begun.", "Try again in a while."
                 )
             raise TooLong
         if self.caps.slot:
-            await asyncio.sleep(one.until - monotonic())
-        self._leave(one)
+            await asyncio.sleep(job.until - monotonic())
+        self._leave(job)
         return waiter.result()
 
     def at_work(self) -> list[object]:
         """The things that all work is about that was begun, and whose slot has not come."""
         with self._lock:
-            return [one.about for one in self._present()]
+            return [job.about for job in self._present()]
 
     def cancel(self, about: object) -> bool:
         """Take work back that no thread has begun; whether it was in time."""
         with self._lock:
-            futures = [one.future for one in self._present() if one.about is about]
-        return any(one.cancel() for one in futures if one is not None)
+            futures = [job.future for job in self._present() if job.about is about]
+        return any(future.cancel() for future in futures if future is not None)
 
     def close(self) -> None:
         """Wait for the work that was begun; an answer that was charged is settled."""
         self._pool.shutdown(wait=True, cancel_futures=True)
 
-    def _submit(self, one: _CallerWork, work: Callable[[], T]) -> Future[T]:
+    def _submit(self, job: _CallerWork, work: Callable[[], T]) -> Future[T]:
         with self._lock:
             present = self._present()
-            if sum(other.caller == one.caller for other in present) >= self.caps.each:
+            if sum(other.caller == job.caller for other in present) >= self.caps.each:
                 raise Busy(
                     f"You have {self.caps.each} requests at work, the most at once.", "Wait for one of them."
                 )
             if len(present) >= self.caps.workers + self.caps.waiting:
                 raise Busy("The service has too much to do.", "Try again in a while.")
-            self._works.append(one)
+            self._works.append(job)
         try:
-            future = self._pool.submit(contextvars.copy_context().run, _asked_by, one.caller, work)
+            future = self._pool.submit(contextvars.copy_context().run, _asked_by, job.caller, work)
         except BaseException:
-            self._leave(one)
+            self._leave(job)
             raise
-        one.future = future
-        future.add_done_callback(lambda _: self._done(one))
+        job.future = future
+        future.add_done_callback(lambda _: self._done(job))
         return future
 
     def _present(self) -> list[_CallerWork]:
         """All work whose slot has not come; the lock is held."""
         now = monotonic()
-        self._works = [one for one in self._works if one.until > now]
+        self._works = [job for job in self._works if job.until > now]
         return self._works
 
-    def _done(self, one: _CallerWork) -> None:
+    def _done(self, job: _CallerWork) -> None:
         # It keeps its callbacks, and so this work: with the answer they would stay as garbage.
-        one.future = None
+        job.future = None
         if not self.caps.slot:
-            self._leave(one)
+            self._leave(job)
             return
-        base, elapsed = self.caps.slot, monotonic() - one.began
+        base, elapsed = self.caps.slot, monotonic() - job.began
         took = None
         with contextlib.suppress(Exception):  # else the caller would wait without end
-            took = one.took()
+            took = job.took()
         # By the clock of the ledger, which may have been set meanwhile.
         kept = 0.0 if took is None else slot_of_answer(min(took, elapsed), base)
         with self._lock:
-            one.until = one.began + max(kept, slot_after(elapsed, base))
+            job.until = job.began + max(kept, slot_after(elapsed, base))
 
-    def _leave(self, one: _CallerWork) -> None:
+    def _leave(self, job: _CallerWork) -> None:
         with self._lock:
-            one.until = -math.inf
+            job.until = -math.inf
             self._present()
 
 

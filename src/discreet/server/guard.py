@@ -87,9 +87,9 @@ class Guard:
             if message["type"] == "http.response.start":
                 begun = True
                 self._service.counted.add(scope.get("route"), message["status"])
-                kept = [one for one in message["headers"] if one[0].lower() not in self._own]
+                kept = [header for header in message["headers"] if header[0].lower() not in self._own]
                 has = {name.lower() for name, _ in kept}
-                message["headers"] = [*kept, *(one for one in self.headers if one[0] not in has)]
+                message["headers"] = [*kept, *(header for header in self.headers if header[0] not in has)]
             await send(message)
 
         try:

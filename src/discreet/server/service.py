@@ -95,10 +95,10 @@ class Service:
         self.questions = Desk(self.settings.caps, "questions")
         self.looks = Desk(FREE, "looks")
         self.office = Desk(FREE, "office")  # of stewards, whom no analyst may keep from revoking a token
-        self._histories = {name: one.history for name, one in self.datasets.items()}
+        self._histories = {name: dataset.history for name, dataset in self.datasets.items()}
         self.asks = Asks(self.state, self._histories, self.questions.at_work, self.settings.caps.slot)
-        for one in self.datasets.values():
-            one.asks = self.asks
+        for dataset in self.datasets.values():
+            dataset.asks = self.asks
         self.later = Later(self)
         self.counted = RequestCounts()
         self.sent = Sent()
@@ -110,8 +110,8 @@ class Service:
         """Wait for questions that are at work, and let go of everything."""
         for desk in (self.questions, self.looks, self.office):
             desk.close()
-        for one in self.datasets.values():
-            one.session.close()
+        for dataset in self.datasets.values():
+            dataset.session.close()
         self.state.close()
 
     def open(self, dataset: DataSet) -> None:
@@ -123,8 +123,8 @@ class Service:
 
     def note_versions(self) -> None:
         """Write into the audit log which versions of the data the policies declare, once each."""
-        for name, one in self.datasets.items():
-            version = one.session.policy.budget.version
+        for name, dataset in self.datasets.items():
+            version = dataset.session.policy.budget.version
             with self.state.writing():
                 if version and self.state.run(
                     "INSERT INTO versions VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
@@ -146,7 +146,7 @@ class Service:
         Raises:
             NotThere: there is none of this name, or none for this caller.
         """
-        found = next((one for one in self.visible(caller) if one.name == name), None)
+        found = next((dataset for dataset in self.visible(caller) if dataset.name == name), None)
         if found is None:
             raise not_there()
         return found
@@ -257,7 +257,7 @@ class Service:
 
     def _written(self, release: Any, session: AnalystSession, made: Callable[[Any, AnalystSession], T]) -> T:
         """The form of an answer; large ones are made one after the other, as each takes much memory."""
-        if sum(values_of(one.values) for one in _each(release)) < LARGE:
+        if sum(values_of(part.values) for part in _each(release)) < LARGE:
             return made(release, session)
         with self._large:
             return made(release, session)
@@ -338,8 +338,8 @@ def _each(answer: Release | Answers) -> list[Release]:
 
 def _seen(answer: Release | Answers, charged: Loss | None) -> Release | Answers:
     """The answer, none of whose parts is too large."""
-    for one in _each(answer):
-        see_rows(one, charged)
+    for part in _each(answer):
+        see_rows(part, charged)
     return answer
 
 

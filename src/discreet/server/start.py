@@ -126,12 +126,12 @@ def by_name(datasets: Sequence[DataSet]) -> dict[str, DataSet]:
         PolicyError: two have one name.
     """
     found: dict[str, DataSet] = {}
-    for one in datasets:
-        if one.name in found:
+    for dataset in datasets:
+        if dataset.name in found:
             raise PolicyError(
-                f"Two data sets have the name {one.name}.", "Name the policy files differently."
+                f"Two data sets have the name {dataset.name}.", "Name the policy files differently."
             )
-        found[one.name] = one
+        found[dataset.name] = dataset
     return found
 
 
@@ -148,18 +148,18 @@ def begin_service(draft: PolicyDraft, settings: ServiceSettings) -> Service:
     return service
 
 
-def listen(service: Service, at: Listening, ready: Callable[[str], None]) -> None:
+def listen(service: Service, listening: Listening, ready: Callable[[str], None]) -> None:
     """Serve until the process is told to stop.
 
     Args:
         service: open; it is closed at the end.
-        at: where to listen.
+        listening: where to listen.
         ready: called with the address once requests are taken.
 
     Raises:
         ServerError: the port is taken.
     """
-    listener = bound(at)
+    listener = bound(listening)
     listener.listen(128)  # a client that comes at once waits for the process below
     ready(address(listener))
     try:
@@ -217,22 +217,22 @@ def protocol() -> type[asyncio.Protocol]:
     return QuickProtocol
 
 
-def bound(at: Listening, *, shared: bool = False) -> socket.socket:
+def bound(listening: Listening, *, shared: bool = False) -> socket.socket:
     """A socket that is bound, so that the port is known before anybody is told; one may be shared by processes."""
-    family = socket.AF_INET6 if ":" in at.host else socket.AF_INET
+    family = socket.AF_INET6 if ":" in listening.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     if shared:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
     try:
-        listener.bind((at.host, at.port))
+        listener.bind((listening.host, listening.port))
     except OSError:
         listener.close()
         fault = True
     else:
         fault = False
     if fault:
-        raise taken(at.host, at.port)
+        raise taken(listening.host, listening.port)
     return listener
 
 

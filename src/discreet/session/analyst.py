@@ -152,7 +152,7 @@ class AnalystSession(Session):
         self.name = name_of(name)
         limit, policy = epsilon_of(epsilon), self._policy
         budget = policy.budget
-        house, mine = (account_of(one, budget.version) for one in (DATA_SET, account_name(name)))
+        house, mine = (account_of(subject, budget.version) for subject in (DATA_SET, account_name(name)))
         whole = Account(house, Loss(budget.epsilon, budget.delta), budget.accountant)
         own = Account(mine, Loss(limit, budget.delta), budget.accountant)
         guarantee = Guarantee.of(policy, self._catalog)
@@ -248,7 +248,7 @@ class AnalystSession(Session):
         if not plan.releases:
             return PlanSummary("", 0, Loss(0))
         groups = sum(release.cells for release in plan.releases)
-        numbers = sum(_numbers(one) for one in each)
+        numbers = sum(_numbers(part) for part in each)
         return PlanSummary(self._queries.identity(plan), groups, question.loss(plan.delta > 0), numbers)
 
     @asked

@@ -145,7 +145,7 @@ def _of_people(plan: QueryPlan) -> tuple[str, list[str]]:
 
 def _of_found(plan: QueryPlan) -> Iterator[str]:
     """The groups that are not shown, where groups are found."""
-    for release in (one for one in plan.releases if one.discovery is not None):
+    for release in (release for release in plan.releases if release.discovery is not None):
         assert release.discovery is not None
         chance = release.discovery.mechanism(release)
         yield (
@@ -219,15 +219,15 @@ def _to_cap(relation: Relation, key: Expression) -> bool:
 def _of_ranks(plan: QueryPlan) -> list[str]:
     """Notes on the errors of quantiles that are chosen by rank which their intervals leave out."""
     chosen = [
-        (release, at, measure)
+        (release, index, measure)
         for release in plan.releases
-        for at, measure in enumerate(release.measures)
+        for index, measure in enumerate(release.measures)
         if isinstance(measure, Ranks)
     ]
     notes = [
         f"how far quantiles err, as all of epsilon went into them: where values lie densely their ranks are within "
         f"about {rows:,.3g} rows at 95 %"
-        for rows in sorted({ranks(*one).half_width() for one in chosen if not one[2].ends})
+        for rows in sorted({ranks(*choice).half_width() for choice in chosen if not choice[2].ends})
     ]
     if any(measure.ends for _, _, measure in chosen):
         notes.append(

@@ -44,12 +44,12 @@ def see_text(query: object) -> None:
     try:
         query.encode()
     except UnicodeEncodeError as error:
-        at = error.start
+        position = error.start
     else:
-        at = query.find("\0")
-    if at >= 0:
+        position = query.find("\0")
+    if position >= 0:
         raise QueryRefused(
-            f"The character at place {at + 1} of the question is none that a database can read.",
+            f"The character at place {position + 1} of the question is none that a database can read.",
             "Remove it; it is NUL, or it comes from a file that was read in another encoding.",
         )
 

@@ -337,7 +337,7 @@ class Queries:
             from discreet.sql.finish.shaping import shaped
 
             shown = shaped(plan, measured, noisy)
-        plan = plan.with_releases([one.plan for one in noisy])  # with the groups that were found
+        plan = plan.with_releases([table.plan for table in noisy])  # with the groups that were found
         answered = finish(plan, noisy, self.catalog.public, confidence, together, shown)
         said = compared_with(plan, noisy, self.catalog.public, confidence)
         return self.shown(plan, answered, confidence, together=together, said=said, cut=cut)

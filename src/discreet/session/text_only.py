@@ -46,7 +46,7 @@ def read_price(method: M) -> M:
     """Let a method of a session take parameters from the text of its question."""
     parameters = signature(method).parameters
     names = list(parameters)[2:]
-    open_ = any(one.kind is Parameter.VAR_KEYWORD for one in parameters.values())
+    open_ = any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters.values())
     price = parameters["epsilon"].default if "epsilon" in parameters else None
     unsaid = DEFAULTS if price in (None, Parameter.empty) else {**DEFAULTS, "epsilon": price}
 

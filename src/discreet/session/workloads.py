@@ -109,7 +109,7 @@ class WorkloadPreview(Mapping[str, "Preview"]):
     @property
     def replayed(self) -> bool:
         """Whether all of them were answered before as one, so that asking them again costs nothing."""
-        return any(one.replayed for one in self.previews.values())
+        return any(preview.replayed for preview in self.previews.values())
 
 
 def _page(parts: Mapping[str, Release] | Mapping[str, Preview], foot: Sequence[str]) -> str:
@@ -183,7 +183,7 @@ class WorkloadSession(OpenSession):
         )  # fmt: skip
         with shown_progress(progress) as say:
             releases = answered(self._queries, question, plan, each, say)
-        replayed = bool(plan.releases) and all(one.replayed for one in releases if one.epsilon)
+        replayed = bool(plan.releases) and all(release.replayed for release in releases if release.epsilon)
         return Answers(dict(zip(named, releases, strict=True)), plan.epsilon, plan.delta, replayed)
 
     @asked
@@ -266,7 +266,7 @@ def asked_together(
         see_text(text)
     question = SessionQuestion.read("; ".join(named.values()), epsilon, **options)
     plan, each = queries.plan_together(list(named.values()), question)
-    return named, question, plan.shaped(question.shaping), [one.shaped(question.shaping) for one in each]
+    return named, question, plan.shaped(question.shaping), [part.shaped(question.shaping) for part in each]
 
 
 def answered(
@@ -306,9 +306,9 @@ def answered(
         before = [] if stored.answer is None else [stored.answer, *stored.beside]
         # Intervals that are drawn differ each time, so the same words have the answer that was shown.
         same = {
-            one.question: one
-            for one in before
-            if not whole.shaping and (one.confidence, one.simultaneous) == question.level
+            answer.question: answer
+            for answer in before
+            if not whole.shaping and (answer.confidence, answer.simultaneous) == question.level
         }
         return [
             replace(
@@ -340,11 +340,13 @@ def _finished(
     from discreet.sql.lower.workloads import tables_of
 
     tables = {table.plan.name: table for table in tables_of(whole, noisy)}
-    shown = {one.plan.name: one for one in shaped(whole, noisy, list(tables.values())) or tables.values()}
+    shown = {
+        table.plan.name: table for table in shaped(whole, noisy, list(tables.values())) or tables.values()
+    }
     paid = queries.deployment(replace(whole, releases=tuple(table.plan for table in tables.values())))
     out = []
     for plan in each:
-        own, seen = ([given[one.name] for one in plan.releases] for given in (tables, shown))
+        own, seen = ([given[release.name] for release in plan.releases] for given in (tables, shown))
         release = queries.finish(plan, own, *question.level, seen if whole.shaping else None)
         if own:
             release = replace(release, epsilon=whole.epsilon, delta=whole.delta, deployment=paid)

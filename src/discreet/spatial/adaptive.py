@@ -103,7 +103,7 @@ def adaptive_map(  # noqa: D417  most are those of `heat_map`
     for place, pieces in sorted(parts.items(), key=lambda item: item[0][::-1]):
         cut, many = cuts[place], len(pieces)
         share, gap = _weight(scales, many) / many, whole[place] - sum(count for _, count in pieces)
-        found = {at: count + share * gap for at, count in pieces}
+        found = {corner: count + share * gap for corner, count in pieces}
         cells += put_together(found, cut, fine.coarser(CUTS[0] // cut), CUTS[0] // cut, width)
     notes = tuple(dict.fromkeys(map(str, (*first.notes, *second.notes))))
     return HeatMap(points.name, cells, fine, first.epsilon + second.epsilon, first.confidence, notes)
@@ -136,8 +136,8 @@ def _keys(points: PointTable, fine: Grid, coarse: Grid, cuts: Mapping[Place, int
     code = f"{up} * {wide} + {across}"
     used = sorted(set(cuts.values())) or [1]
     tests = [
-        f"{code} IN ({', '.join(str(row * wide + column) for (column, row), cut in cuts.items() if cut == one)})"
-        for one in used[1:]
+        f"{code} IN ({', '.join(str(row * wide + column) for (column, row), cut in cuts.items() if cut == fineness)})"
+        for fineness in used[1:]
     ]
 
     def case(values: list[str]) -> str:
@@ -146,7 +146,7 @@ def _keys(points: PointTable, fine: Grid, coarse: Grid, cuts: Mapping[Place, int
         )
         return f"CASE {branches} ELSE {values[0]} END" if branches else values[0]
 
-    sides = [CUTS[0] // one for one in used]
+    sides = [CUTS[0] // cut for cut in used]
     corners = [[f"{key} * {side}" for key in fine.coarser(side).keys(*points.axes)] for side in sides]
     columns, rows = ([corner[axis] for corner in corners] for axis in (0, 1))
     return {"map_row": case(rows), "map_column": case(columns)}

@@ -202,12 +202,12 @@ def _unit(session: AnySession, table: str) -> str | None:
     """The column of the privacy unit of a table, `row`, or None where it stands in another table or nobody says."""
     policy = getattr(session, "policy", None)
     if policy is not None:
-        found = {name.lower(): one for name, one in policy.tables.items()}.get(table.lower())
+        found = {name.lower(): entry for name, entry in policy.tables.items()}.get(table.lower())
         return None if found is None or found.through is not None else found.privacy_unit
     listed = getattr(session, "tables", None)
-    for one in listed() if listed is not None else ():
-        if str(one.get("table_name", "")).lower() == table.lower():
-            named = one.get("privacy_unit")
+    for entry in listed() if listed is not None else ():
+        if str(entry.get("table_name", "")).lower() == table.lower():
+            named = entry.get("privacy_unit")
             return named if isinstance(named, str) and "." not in named else None
     return None
 

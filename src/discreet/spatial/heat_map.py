@@ -105,17 +105,17 @@ class HeatMap:
         whole(reach, "reach")
         if any(cell.side > 1 for cell in self.cells):
             raise InvalidParameter("The cells differ in size.", "Smooth a map that is not adaptive.")
-        at = {cell.place: cell for cell in self.cells}
+        by_place = {cell.place: cell for cell in self.cells}
         made, most = [], 0
         for cell in self.cells:
-            near = [at[place] for place in self.grid.near(cell, reach) if place in at]
+            near = [by_place[place] for place in self.grid.near(cell, reach) if place in by_place]
             most = max(most, len(near))
             made.append(
                 replace(
                     cell,
-                    value=sum(one.value for one in near) / len(near),
-                    low=sum(one.low for one in near) / len(near),
-                    high=sum(one.high for one in near) / len(near),
+                    value=sum(neighbour.value for neighbour in near) / len(near),
+                    low=sum(neighbour.low for neighbour in near) / len(near),
+                    high=sum(neighbour.high for neighbour in near) / len(near),
                 )
             )
         note = f"smoothing: each number is the mean of up to {most} cells"

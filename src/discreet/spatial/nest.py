@@ -84,9 +84,9 @@ def nest_attack(
     )
     made = heat_map(session, "data", "1m", loss, area=(0, 0, side, side), x="x", y="y", crs="EPSG:3857")
     cells = {int(cell.box[1]) * side + int(cell.box[0]): cell for cell in made.cells}
-    guesses = [cells[at].value > cap / 2 for at in range(1, side * side)]
+    guesses = [cells[number].value > cap / 2 for number in range(1, side * side)]
     right = sum(guess == nest for guess, nest in zip(guesses, coins[1:], strict=True))
-    nests = [cells[at] for at, nest in enumerate(coins) if nest]
+    nests = [cells[number] for number, nest in enumerate(coins) if nest]
     return NestAttack(
         len(guesses),
         right / len(guesses),
@@ -99,11 +99,11 @@ def nest_attack(
 
 def _sightings(coins: list[bool], cap: int, side: int) -> pa.Table:
     """A crowd in the first cell, and an observer for each nest, who saw it `cap` times."""
-    cells = [0] * CROWD + [at for at, nest in enumerate(coins) if nest for _ in range(cap)]
+    cells = [0] * CROWD + [cell for cell, nest in enumerate(coins) if nest for _ in range(cap)]
     return pa.table({
         "observer": list(range(-CROWD, 0)) + cells[CROWD:],
-        "x": [at % side + 0.5 for at in cells],
-        "y": [at // side + 0.5 for at in cells],
+        "x": [cell % side + 0.5 for cell in cells],
+        "y": [cell // side + 0.5 for cell in cells],
     })  # fmt: skip
 
 

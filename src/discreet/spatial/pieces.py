@@ -13,7 +13,7 @@ Place: TypeAlias = tuple[int, int]
 
 def unions(pieces: Iterable[tuple[Place, float]], cut: int) -> int:
     """How many sums of two or four by two or four pieces there are: each may be shown, and has an interval."""
-    places = {at for at, _ in pieces}
+    places = {place for place, _ in pieces}
     many = 0
     while cut > 1:
         cut, places = cut // 2, {(column // 2, row // 2) for column, row in places}
@@ -52,11 +52,11 @@ def put_together(
         if times == 1:
             return [cell(column, row, 1, inside)]
         below = [
-            one for up in (0, 1) for across in (0, 1)
-            for one in square(2 * column + across, 2 * row + up, times // 2)
+            part for up in (0, 1) for across in (0, 1)
+            for part in square(2 * column + across, 2 * row + up, times // 2)
         ]  # fmt: skip
         whole = cell(column, row, times, inside)
-        return [whole] if whole.low > 0 and all(one.low <= 0 for one in below) else below
+        return [whole] if whole.low > 0 and all(part.low <= 0 for part in below) else below
 
     corners = {(column // cut, row // cut) for column, row in pieces}
-    return [one for column, row in sorted(corners) for one in square(column, row, cut)]
+    return [part for column, row in sorted(corners) for part in square(column, row, cut)]

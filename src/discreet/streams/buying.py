@@ -43,7 +43,7 @@ def noise_of(spec: StreamSpec, state: StreamFolder, ledger: Ledger, payer: gate.
 
 def _plan(spec: StreamSpec, state: StreamFolder) -> ReleasePlan[Noise, Noise]:
     nodes = spec.strategy.nodes(spec.periods.count)
-    shapes = {one.name: (nodes, one.parts * len(spec.keys)) for one in spec.measures}
+    shapes = {measure.name: (nodes, measure.parts * len(spec.keys)) for measure in spec.measures}
     size = sum(math.prod(shape) for shape in shapes.values())
     if size > MOST_NODES:
         raise InvalidParameter(
@@ -51,8 +51,8 @@ def _plan(spec: StreamSpec, state: StreamFolder) -> ReleasePlan[Noise, Noise]:
             "Take longer periods, an earlier end or fewer keys.",
         )
     uses = {
-        one.name: Use(spec.mechanism(one), spec.neighbours, math.prod(shapes[one.name]))
-        for one in spec.measures
+        measure.name: Use(spec.mechanism(measure), spec.neighbours, math.prod(shapes[measure.name]))
+        for measure in spec.measures
     }
 
     def compute(draw: Draw) -> Noise:

@@ -129,13 +129,13 @@ def predictions(
         named("period", periods)  # raises
     if gaussian:
         square = rows * moves(rows, neighbours)
-        sds = [math.sqrt(gaussian_variances([Exact(square * one.l2_squared)] * measures, Loss(epsilon, delta))[0])
-               for one in strategies]  # fmt: skip
+        sds = [math.sqrt(gaussian_variances([Exact(square * strategy.l2_squared)] * measures, Loss(epsilon, delta))[0])
+               for strategy in strategies]  # fmt: skip
     else:
         moved = measures * moves(rows, neighbours)
-        sds = [math.sqrt(2) * one.l1 * moved / float(epsilon_of(epsilon)) for one in strategies]
-    made = [Prediction(one, sd, window, gaussian) for one, sd in zip(strategies, sds, strict=True)]
-    return sorted(made, key=lambda one: one.rms)
+        sds = [math.sqrt(2) * strategy.l1 * moved / float(epsilon_of(epsilon)) for strategy in strategies]
+    made = [Prediction(strategy, sd, window, gaussian) for strategy, sd in zip(strategies, sds, strict=True)]
+    return sorted(made, key=lambda prediction: prediction.rms)
 
 
 def compared(
@@ -145,13 +145,13 @@ def compared(
     """The strategies under Laplace noise, and where delta is above zero under Gaussian noise too, the best one first.
 
     Example:
-        >>> [(one.strategy.name, one.noise) for one in compared(365, 1, 1, "add_remove", 1e-6)][:2]
+        >>> [(prediction.strategy.name, prediction.noise) for prediction in compared(365, 1, 1, "add_remove", 1e-6)][:2]
         [('root', 'Gaussian'), ('tree', 'Laplace')]
     """
     made = [*predictions(periods, epsilon, rows, neighbours, 0, window, measures)]
     if decimal(delta, "delta"):
         made += predictions(periods, epsilon, rows, neighbours, delta, window, measures)
-    return sorted(made, key=lambda one: one.rms)
+    return sorted(made, key=lambda prediction: prediction.rms)
 
 
 def ranked(
@@ -170,12 +170,13 @@ def ranked(
     # The errors of a window do not change any more after a few windows.
     seen = periods or min(UNBOUNDED, max(_SEEN, 4 * window))
     made = compared(seen, epsilon, rows, neighbours, delta, window, measures)
-    found = [(one.strategy.name, one.gaussian) for one in made]
+    found = [(prediction.strategy.name, prediction.gaussian) for prediction in made]
     if periods:
         return found
     fitting = (PerPeriod.name, Tree.name) if window else (Doubling.name, Tree.name)
     return sorted(
-        (one for one in found if one[0] in fitting), key=lambda one: 0 if window else fitting.index(one[0])
+        (pair for pair in found if pair[0] in fitting),
+        key=lambda pair: 0 if window else fitting.index(pair[0]),
     )
 
 
@@ -186,7 +187,11 @@ def noises(
     """A strategy with the kinds of noise that it may have, that of the least error first."""
     seen = min(periods, max(_SEEN, 4 * window))
     made = compared(seen, epsilon, rows, neighbours, delta, window, measures)
-    found = [(one.strategy.name, one.gaussian) for one in made if one.strategy.name == name]
+    found = [
+        (prediction.strategy.name, prediction.gaussian)
+        for prediction in made
+        if prediction.strategy.name == name
+    ]
     return found or [(name, False)]
 
 

@@ -78,7 +78,7 @@ def declared(policy: Policy, table: str, asked: StreamQuestion) -> StreamSpec:
     """
     found = policy.tables.get(table)
     if found is None or found.public:
-        private = [name for name, one in policy.tables.items() if not one.public]
+        private = [name for name, entry in policy.tables.items() if not entry.public]
         raise PolicyError(
             "The policy declares no private table of this name.",
             instead(table, private),
@@ -128,7 +128,7 @@ def _drawable(spec: StreamSpec, methods: Sequence[tuple[str, bool]]) -> StreamSp
     for method, gaussian in methods:
         delta = spec.delta if gaussian else Fraction(0)
         for bits in range(STEPS, _COARSEST, -2):
-            measures = tuple(replace(one, bits=bits) for one in spec.measures)
+            measures = tuple(replace(measure, bits=bits) for measure in spec.measures)
             made = replace(spec, measures=measures, method=method, delta=delta)
             try:
                 for measure in made.measures:
@@ -163,7 +163,7 @@ def _keys(columns: Mapping[str, object], table: str, group: str | None) -> tuple
         return ("",)
     found = getattr(columns.get(group), "keys", None)
     if not isinstance(found, tuple):
-        known = [name for name, one in columns.items() if isinstance(getattr(one, "keys", None), tuple)]
+        known = [name for name, column in columns.items() if isinstance(getattr(column, "keys", None), tuple)]
         raise PolicyError(
             *_unfit(group, columns, known, "has no list of public keys", 'keys = ["A", "B"]'),
             key=f"tables.{table}.columns.{group}",

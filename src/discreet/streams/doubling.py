@@ -39,7 +39,7 @@ class Doubling(Strategy):
 
     Example:
         >>> short, long = Doubling(60), Doubling(6000)
-        >>> [round(math.sqrt(2 * one.gains[59]) * one.l1, 1) for one in (short, long)]
+        >>> [round(math.sqrt(2 * strategy.gains[59]) * strategy.l1, 1) for strategy in (short, long)]
         [11.0, 11.0]
     """
 
@@ -52,24 +52,27 @@ class Doubling(Strategy):
         lengths = [min(1 << k, periods + 1 - (1 << k)) for k in range(periods.bit_length())]
         self._inner = [_best(length, gaussian) for length in lengths]
         self._times = [
-            max(1, math.isqrt(_L2**2 // one.l2_squared) if gaussian else _L1 // one.l1) for one in self._inner
+            max(1, math.isqrt(_L2**2 // strategy.l2_squared) if gaussian else _L1 // strategy.l1)
+            for strategy in self._inner
         ]
-        self._begins = np.cumsum([0, *(one.nodes(one.periods) for one in self._inner)]).tolist()
+        self._begins = np.cumsum(
+            [0, *(strategy.nodes(strategy.periods) for strategy in self._inner)]
+        ).tolist()
 
     @property
     def l1(self) -> int:
         """The largest of the blocks."""
-        return max(m * one.l1 for m, one in zip(self._times, self._inner, strict=True))
+        return max(m * strategy.l1 for m, strategy in zip(self._times, self._inner, strict=True))
 
     @property
     def l2_squared(self) -> int:
         """The largest of the blocks."""
-        return max(m**2 * one.l2_squared for m, one in zip(self._times, self._inner, strict=True))
+        return max(m**2 * strategy.l2_squared for m, strategy in zip(self._times, self._inner, strict=True))
 
     @property
     def row(self) -> int:
         """The largest of the blocks."""
-        return max(m * one.row for m, one in zip(self._times, self._inner, strict=True))
+        return max(m * strategy.row for m, strategy in zip(self._times, self._inner, strict=True))
 
     def nodes(self, t: int) -> int:
         """Those of the epochs before, and of the one that runs."""
@@ -91,21 +94,21 @@ class Doubling(Strategy):
     def between(self, s: int, t: int) -> Floats:
         """The totals of the parts of all epochs."""
         parts = []
-        for k, one in enumerate(self._inner[: _epoch(t)[0] + 1]):
+        for k, strategy in enumerate(self._inner[: _epoch(t)[0] + 1]):
             before = (1 << k) - 1
-            first, last = max(0, s - before), min(t - before, one.periods)
-            if first >= one.periods:
-                parts.append(np.zeros(one.nodes(one.periods)))
+            first, last = max(0, s - before), min(t - before, strategy.periods)
+            if first >= strategy.periods:
+                parts.append(np.zeros(strategy.nodes(strategy.periods)))
             else:
-                parts.append(one.between(first, last) / self._times[k])
+                parts.append(strategy.between(first, last) / self._times[k])
         return np.concatenate(parts)
 
     @cached_property
     def gains(self) -> Floats:
         """The sums of those of the epochs."""
         out, before = [], 0.0
-        for m, one in zip(self._times, self._inner, strict=True):
-            own = one.gains / m**2
+        for m, strategy in zip(self._times, self._inner, strict=True):
+            own = strategy.gains / m**2
             out.append(before + own)
             before += float(own[-1])
         return np.concatenate(out)
@@ -122,4 +125,4 @@ def _best(periods: int, gaussian: bool) -> Strategy:
     tree = Tree(periods, gaussian=gaussian)
     if not gaussian or periods > SquareRoot.most:
         return tree
-    return min(tree, SquareRoot(periods, _BITS), key=lambda one: one.gaussian())
+    return min(tree, SquareRoot(periods, _BITS), key=lambda strategy: strategy.gaussian())

@@ -49,8 +49,8 @@ class Periods:
 
     def of(self, when: dt.datetime) -> int | None:
         """The period of a time, from 1; None outside of all."""
-        at = self._place(when)
-        return at + 1 if 0 <= at < self.count else None
+        place = self._place(when)
+        return place + 1 if 0 <= place < self.count else None
 
     def ended(self, now: dt.datetime) -> int:
         """How many periods have ended at a time."""

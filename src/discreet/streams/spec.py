@@ -84,14 +84,14 @@ class StreamSpec:
         """The Gaussian noise of each measure."""
         # The rows of a unit, and of its successor where it is replaced: see `strategy`.
         squares = [
-            Fraction((1 if self.neighbours == "add_remove" else 2 if one.one_sided else 4)
-                     * (self.rows * one.most) ** 2 * self.strategy.l2_squared)
-            for one in self.measures
+            Fraction((1 if self.neighbours == "add_remove" else 2 if measure.one_sided else 4)
+                     * (self.rows * measure.most) ** 2 * self.strategy.l2_squared)
+            for measure in self.measures
         ]  # fmt: skip
         variances = gaussian_variances(squares, self.loss)
         return {
-            one.name: GaussianVector(variance, square)
-            for one, variance, square in zip(self.measures, variances, squares, strict=True)
+            measure.name: GaussianVector(variance, square)
+            for measure, variance, square in zip(self.measures, variances, squares, strict=True)
         }
 
     def mechanism(self, measure: Measure) -> LaplaceVector | GaussianVector:
@@ -107,27 +107,28 @@ class StreamSpec:
         return json.dumps([
             "stream", self.name, self.table, self.unit, self.rows, self.neighbours, self.time,
             self.periods.start.isoformat(), self.periods.every, self.periods.count, self.group, self.keys,
-            [[one.name, one.column, str(one.lo), str(one.hi), str(one.grid)] for one in self.measures],
+            [[measure.name, measure.column, str(measure.lo), str(measure.hi), str(measure.grid)]
+             for measure in self.measures],
             self.method, self.strategy.l1, str(self.epsilon), str(self.delta), self.window, self.endless,
             self.strategy.nodes(self.periods.count), *(["polled"] * self.polled),
-            *([str(one.variance) for one in self._gaussians.values()] if self.delta else []),
+            *([str(gaussian.variance) for gaussian in self._gaussians.values()] if self.delta else []),
         ])  # fmt: skip
 
     @cached_property
     def places(self) -> Mapping[str, int]:
         """The place of each key."""
-        return {key: at for at, key in enumerate(self.keys)}
+        return {key: place for place, key in enumerate(self.keys)}
 
     @property
     def columns(self) -> list[str]:
         """The columns that are read."""
-        sums = (one.column for one in self.measures if one.column)
+        sums = (measure.column for measure in self.measures if measure.column)
         return [name for name in (self.time, self.unit, self.group, *sums) if name]
 
     @property
     def words(self) -> str:
         """The stream in words, for the ledger."""
-        shown = ", ".join(one.name for one in self.measures)
+        shown = ", ".join(measure.name for measure in self.measures)
         groups = f" by {self.group}" if self.group else ""
         many = "" if self.endless else f" for {self.periods.count:,}"
         window = f", totals of {self.window:,}" if self.window else ""

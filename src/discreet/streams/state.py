@@ -129,17 +129,17 @@ class StreamFolder:
                 "Restore the folder; or begin a stream of another --name, which is charged anew.",
             )
         found = _unpacked(text)
-        return {name: one for name, one in found.items() if name not in (SALT, QUESTION)}
+        return {name: array for name, array in found.items() if name not in (SALT, QUESTION)}
 
     def keep(self, progress: StreamProgress) -> None:
         """Keep the progress, durably."""
         head = {"closed": progress.closed, "read": progress.read, "digest": progress.digest}
         # Periods that have not come yet are zeros.
         last = max(
-            (int(np.flatnonzero(one.any(axis=1)).max(initial=-1)) for one in progress.counts.values()),
+            (int(np.flatnonzero(array.any(axis=1)).max(initial=-1)) for array in progress.counts.values()),
             default=0,
         )
-        arrays = {f"counts {name}": one[: last + 1] for name, one in progress.counts.items()}
+        arrays = {f"counts {name}": array[: last + 1] for name, array in progress.counts.items()}
         arrays["key"] = np.frombuffer(progress.key, np.uint8)
         arrays["head"] = np.frombuffer(json.dumps(head).encode(), np.uint8)
         units, arrays["rows"] = progress.seen.kept()
@@ -156,10 +156,10 @@ class StreamFolder:
         units = found["units"].view("<u8").astype(np.uint64, copy=False).reshape(-1, 2)
         seen = Seen(units, found["rows"])
         counts = {}
-        for name, one in found.items():
+        for name, array in found.items():
             if name.startswith("counts "):
-                whole = np.zeros((periods, one.shape[1]), np.int64)
-                whole[: len(one)] = one
+                whole = np.zeros((periods, array.shape[1]), np.int64)
+                whole[: len(array)] = array
                 counts[name.removeprefix("counts ")] = whole
         return StreamProgress(
             head["closed"], head["read"], head["digest"], counts, seen, found["key"].tobytes()

@@ -116,8 +116,8 @@ class Stream:
             return found
         size = self.spec.periods.count
         counts = {
-            one.name: np.zeros((size, one.parts * len(self.spec.keys)), np.int64)
-            for one in self.spec.measures
+            measure.name: np.zeros((size, measure.parts * len(self.spec.keys)), np.int64)
+            for measure in self.spec.measures
         }
         return StreamProgress(0, 0, hashlib.sha256().hexdigest(), counts)
 
@@ -140,7 +140,7 @@ class Stream:
         self._see_added()
         whole = pa.Table.from_batches([table]) if isinstance(table, pa.RecordBatch) else table
         columns.see_types(
-            whole.schema, self.spec.time, [one for one in self.spec.columns if one != self.spec.time]
+            whole.schema, self.spec.time, [column for column in self.spec.columns if column != self.spec.time]
         )
         add.add_all(self.spec, self.progress, whole)
 
@@ -204,7 +204,7 @@ class Stream:
         if feed is not None:
             self.progress.read, self.progress.digest = feed.read, feed.digest
         self._state.keep(self.progress)
-        return [one for period in range(before + 1, t + 1) for one in self.estimates(period)]
+        return [estimate for period in range(before + 1, t + 1) for estimate in self.estimates(period)]
 
     def estimates(self, t: int) -> list[Estimate]:
         """The estimates of a period that has closed; they are the same each time."""
@@ -217,9 +217,12 @@ class Stream:
             period, total = (estimated(spec, measure, w, w @ noisy, self._confidence) for w in weights)
             out += [
                 Estimate(
-                    spec.periods.label(t), key, measure.name, *(float(each[at]) for each in (*period, *total))
+                    spec.periods.label(t),
+                    key,
+                    measure.name,
+                    *(float(each[place]) for each in (*period, *total)),
                 )
-                for key, at in spec.places.items()
+                for key, place in spec.places.items()
             ]
         return out
 

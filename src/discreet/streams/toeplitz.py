@@ -82,7 +82,7 @@ class SquareRoot(Strategy):
     @property
     def l2_squared(self) -> int:
         """The sum of their squares."""
-        return sum(int(one) ** 2 for one in self._right)
+        return sum(int(coefficient) ** 2 for coefficient in self._right)
 
     def exact(self, t: int, counts: Integers) -> Integers:
         """The counts so far, each with its coefficient."""

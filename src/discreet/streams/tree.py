@@ -215,5 +215,5 @@ def _best(periods: int, averaged: bool, branches: int | None, gaussian: bool, wi
             for height in range(1, _levels(periods, b) + 1):
                 yield Tree(periods, height, averaged, b)
 
-    best = min(made(), key=lambda one: one.gaussian(window) if gaussian else one.laplace(window))
+    best = min(made(), key=lambda tree: tree.gaussian(window) if gaussian else tree.laplace(window))
     return best.branches, best.height

@@ -237,7 +237,7 @@ class _MarginalSearch:
 
         Both follow from released numbers and from the sizes of columns.
         """
-        held = [one.columns for one in self.measured]
+        held = [marginal.columns for marginal in self.measured]
         deviation, rows = self._mechanism.deviation(part), total_of(self.measured)
         found = {}
         for columns in self._workload.weights:
@@ -259,12 +259,12 @@ class _MarginalSearch:
             return self._most + 1
         sizes, tree = self._workload.sizes, model.tree
         path = tree.between(*columns)
-        added = sum(cells_of(sizes, tree.cliques[at]) for at in path) * sizes[columns[1]]
+        added = sum(cells_of(sizes, tree.cliques[node]) for node in path) * sizes[columns[1]]
         return tree.cells + added + cells_of(sizes, columns)
 
     def learned(self, before: MarginalModel, columns: Clique) -> bool:
         """Whether the last marginal changed the model by more than its noise would."""
-        (now,), (then,) = (self.counts(one, [columns]).values() for one in (self.model, before))
+        (now,), (then,) = (self.counts(model, [columns]).values() for model in (self.model, before))
         change, last = np.abs(now - then).sum(), self.measured[-1]
         return bool(change > l1_of_noise(last.deviation, last.counts.size))
 

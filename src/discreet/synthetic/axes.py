@@ -96,4 +96,4 @@ def table_of(axes: Sequence[Axis], rows: Integers, random: np.random.Generator) 
     """A table of the values of rows of numbers of classes, (rows, columns)."""
     import pyarrow as pa
 
-    return pa.table({axis.name: axis.column(rows[:, at], random) for at, axis in enumerate(axes)})
+    return pa.table({axis.name: axis.column(rows[:, index], random) for index, axis in enumerate(axes)})

@@ -39,10 +39,10 @@ class Counts:
     def marginal(self, columns: Clique) -> Integers:
         """The rows by some columns: int64 of their sizes. Each row is in one place of it."""
         if columns not in self._made:
-            at = np.zeros(len(self._counts), np.int64)
+            places = np.zeros(len(self._counts), np.int64)
             for column in columns:
-                at = at * self._sizes[column] + self._places[column]
+                places = places * self._sizes[column] + self._places[column]
             out = np.zeros(cells_of(self._sizes, columns), np.int64)
-            np.add.at(out, at, self._counts)
+            np.add.at(out, places, self._counts)
             self._made[columns] = out.reshape([self._sizes[column] for column in columns])
         return self._made[columns]

@@ -63,8 +63,8 @@ def least(
     return place
 
 
-def _times(one: Floats, other: Floats) -> float:
-    return float((one * other).sum())  # not by BLAS, for its threads
+def _times(left: Floats, right: Floats) -> float:
+    return float((left * right).sum())  # not by BLAS, for its threads
 
 
 def _direction(slope: Floats, known: deque[tuple[Floats, Floats, float]]) -> Floats:

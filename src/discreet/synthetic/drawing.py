@@ -23,12 +23,12 @@ def sample_rows(model: MarginalModel, rows: int, random: np.random.Generator) ->
     """
     tree = model.tree
     out = np.zeros((rows, len(tree.sizes)), np.int64)
-    for at, clique in enumerate(tree.cliques):
-        shared = tree.overlaps[at]
+    for node, clique in enumerate(tree.cliques):
+        shared = tree.overlaps[node]
         new = tuple(column for column in clique if column not in shared)
         groups = _numbers(out, shared, tree.sizes)
         order = [clique.index(column) for column in (*shared, *new)]
-        table = model.beliefs[at].transpose(order).reshape(cells_of(tree.sizes, shared), -1)
+        table = model.beliefs[node].transpose(order).reshape(cells_of(tree.sizes, shared), -1)
         places = np.unravel_index(_systematic(table, groups, random), [tree.sizes[column] for column in new])
         for column, values in zip(new, places, strict=True):
             out[:, column] = values

@@ -50,13 +50,13 @@ def errors_of(
     found: ReleasedMarginals, model: MarginalModel, workload: MarginalWorkload, concentrated: bool
 ) -> list[MarginalError]:
     """The errors of the marginals of single columns and of the workload."""
-    parts = {one.columns: one for one in merged(found.measured)}
+    parts = {marginal.columns: marginal for marginal in merged(found.measured)}
     rows = total_of(found.measured)
     sure = math.log((len(parts) + 1) / NOISE)
     bounds = {}
-    for columns, one in parts.items():
-        distance = float(np.abs(rows * model.marginal(columns) - one.counts).sum())
-        bounds[columns] = distance + noise_most(one, sure, concentrated)
+    for columns, marginal in parts.items():
+        distance = float(np.abs(rows * model.marginal(columns) - marginal.counts).sum())
+        bounds[columns] = distance + noise_most(marginal, sure, concentrated)
     others = _not_chosen(found, model, workload, rows, sure, concentrated)
     out = []
     for columns in [*((column,) for column in range(len(workload.sizes))), *workload.weights]:
@@ -66,13 +66,13 @@ def errors_of(
     return out
 
 
-def noise_most(one: NoisyMarginal, sure: float, concentrated: bool) -> float:
+def noise_most(marginal: NoisyMarginal, sure: float, concentrated: bool) -> float:
     """The L1 norm of the noise of a marginal is above it with a chance of e^-sure at most."""
-    cells = one.counts.size
+    cells = marginal.counts.size
     if concentrated:
-        return one.deviation * (cells * math.sqrt(2 / math.pi) + math.sqrt(2 * cells * sure))
+        return marginal.deviation * (cells * math.sqrt(2 / math.pi) + math.sqrt(2 * cells * sure))
     # Several measurements made one have noise that is no Laplace noise; its moments are no larger.
-    return one.deviation / math.sqrt(2) * (cells + math.sqrt(2 * cells * sure) + sure)
+    return marginal.deviation / math.sqrt(2) * (cells + math.sqrt(2 * cells * sure) + sure)
 
 
 def _not_chosen(

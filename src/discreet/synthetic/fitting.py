@@ -43,19 +43,22 @@ class NoisyMarginal:
 
 def total_of(measured: Sequence[NoisyMarginal]) -> float:
     """The number of rows that noisy marginals tell together, each weighed by its noise; at least 1."""
-    weights = np.array([1 / (one.counts.size * one.deviation**2) for one in measured])
-    return max(1.0, float(weights @ [one.counts.sum() for one in measured] / weights.sum()))
+    weights = np.array([1 / (marginal.counts.size * marginal.deviation**2) for marginal in measured])
+    return max(1.0, float(weights @ [marginal.counts.sum() for marginal in measured] / weights.sum()))
 
 
 def merged(measured: Sequence[NoisyMarginal]) -> list[NoisyMarginal]:
     """The marginals with those of the same columns made one, each weighed by its noise."""
     by: dict[Clique, list[NoisyMarginal]] = {}
-    for one in measured:
-        by.setdefault(one.columns, []).append(one)
+    for marginal in measured:
+        by.setdefault(marginal.columns, []).append(marginal)
     out = []
     for columns, found in by.items():
-        weights = np.array([one.deviation**-2 for one in found])
-        mean = sum(weight * one.counts for weight, one in zip(weights, found, strict=True)) / weights.sum()
+        weights = np.array([marginal.deviation**-2 for marginal in found])
+        mean = (
+            sum(weight * marginal.counts for weight, marginal in zip(weights, found, strict=True))
+            / weights.sum()
+        )
         out.append(NoisyMarginal(columns, np.asarray(mean, np.float64), float(weights.sum() ** -0.5)))
     return out
 
@@ -80,16 +83,21 @@ class Fitting:
             steps: of the search at most.
         """
         parts = merged(measured)
-        tree = junction_tree([one.columns for one in parts], self._sizes)
+        tree = junction_tree([marginal.columns for marginal in parts], self._sizes)
         rows, dual = total_of(parts), _Dual(tree, parts, self._prior)
-        start = [self._known.get(one.columns, np.zeros(one.counts.shape)) / one.deviation for one in parts]
+        start = [
+            self._known.get(marginal.columns, np.zeros(marginal.counts.shape)) / marginal.deviation
+            for marginal in parts
+        ]
         found = least(
             lambda flat: dual.value_and_slope(flat, rows),
-            np.concatenate([one.ravel() for one in start]),
+            np.concatenate([table.ravel() for table in start]),
             steps,
         )
         split = dual.split(found)
-        self._known = {one.columns: own * one.deviation for one, own in zip(parts, split, strict=True)}
+        self._known = {
+            marginal.columns: own * marginal.deviation for marginal, own in zip(parts, split, strict=True)
+        }
         return dual.model(split)
 
 
@@ -98,25 +106,29 @@ class _Dual:
 
     def __init__(self, tree: JunctionTree, parts: Sequence[NoisyMarginal], prior: float) -> None:
         self._tree, self._parts, self._prior = tree, parts, prior
-        self._holders = [tree.holder(one.columns) for one in parts]
-        self._ends = np.cumsum([one.counts.size for one in parts])[:-1]
+        self._holders = [tree.holder(marginal.columns) for marginal in parts]
+        self._ends = np.cumsum([marginal.counts.size for marginal in parts])[:-1]
 
     def split(self, flat: Floats) -> list[Floats]:
         pieces = np.split(flat, self._ends)
-        return [own.reshape(one.counts.shape) for own, one in zip(pieces, self._parts, strict=True)]
+        return [own.reshape(marginal.counts.shape) for own, marginal in zip(pieces, self._parts, strict=True)]
 
     def model(self, split: Sequence[Floats]) -> MarginalModel:
         tree = self._tree
         potentials = [np.zeros([tree.sizes[column] for column in clique]) for clique in tree.cliques]
-        for own, one, at in zip(split, self._parts, self._holders, strict=True):
-            potentials[at] -= spread(own, one.columns, tree.cliques[at]) / (one.deviation * self._prior)
+        for own, marginal, holder in zip(split, self._parts, self._holders, strict=True):
+            potentials[holder] -= spread(own, marginal.columns, tree.cliques[holder]) / (
+                marginal.deviation * self._prior
+            )
         return MarginalModel(tree, potentials)
 
     def value_and_slope(self, flat: Floats, rows: float) -> tuple[float, Floats]:
         split = self.split(flat)
         model = self.model(split)
         value, slopes = self._prior * rows * model.log_total, []
-        for own, one, at in zip(split, self._parts, self._holders, strict=True):
-            value += float((own * (own / 2 + one.counts / one.deviation)).sum())
-            slopes.append(own + (one.counts - rows * model.held(one.columns, at)) / one.deviation)
-        return value, np.concatenate([one.ravel() for one in slopes])
+        for own, marginal, holder in zip(split, self._parts, self._holders, strict=True):
+            value += float((own * (own / 2 + marginal.counts / marginal.deviation)).sum())
+            slopes.append(
+                own + (marginal.counts - rows * model.held(marginal.columns, holder)) / marginal.deviation
+            )
+        return value, np.concatenate([slope.ravel() for slope in slopes])

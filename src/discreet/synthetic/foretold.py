@@ -92,7 +92,7 @@ class SynthesisPreview:
             "columns": dict(self.columns),
             "classes": dict(self.classes),
             "left_out": dict(self.left_out),
-            "marginals": [one.to_dict() for one in self.marginals],
+            "marginals": [marginal.to_dict() for marginal in self.marginals],
             "too_large": self.too_large,
             "table_rows": self.table_rows,
         }
@@ -102,13 +102,13 @@ class SynthesisPreview:
         kind = "Gaussian" if self.gaussian else "Laplace"
         head = f"{cost}, of {show(self.available)} left · {kind} noise · nothing was read"
         lines = [head, f"errors by noise in a table of {self.table_rows:,} rows, as shares of the rows:"]
-        single = [one for one in self.marginals if len(one.columns) == 1]
+        single = [marginal for marginal in self.marginals if len(marginal.columns) == 1]
         lines += [
-            f"  {one_line(one.columns[0])}: {self.classes[one.columns[0]]}: about {one.error:.2g}"
-            for one in single
+            f"  {one_line(marginal.columns[0])}: {self.classes[marginal.columns[0]]}: about {marginal.error:.2g}"
+            for marginal in single
         ]
-        for order, count in sorted(Counter(len(one.columns) for one in self.marginals).items()):
-            errors = [one.error for one in self.marginals if len(one.columns) == order]
+        for order, count in sorted(Counter(len(marginal.columns) for marginal in self.marginals).items()):
+            errors = [marginal.error for marginal in self.marginals if len(marginal.columns) == order]
             if order > 1:
                 least, most = f"{min(errors):.2g}", f"{max(errors):.2g}"
                 said = f"about {least if least == most else f'{least} to {most}'} each, if measured"
@@ -127,9 +127,9 @@ def marginals_of(
     parts = {1: FIRST * mechanism.amount / len(axes)}
     later = (1 - CHOICE) * first_part(mechanism, workload, rows)
     found = []
-    for columns in [*((at,) for at in range(len(axes))), *workload.weights]:
+    for columns in [*((column,) for column in range(len(axes))), *workload.weights]:
         cells = cells_of(workload.sizes, columns)
         noise = l1_of_noise(mechanism.deviation(parts.get(len(columns), later)), cells)
-        names = tuple(axes[at].name for at in columns)
+        names = tuple(axes[column].name for column in columns)
         found.append(MarginalPreview(names, cells, min(1.0, noise / (2 * rows))))
     return tuple(found)

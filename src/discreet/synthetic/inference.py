@@ -21,13 +21,13 @@ def spread(table: Floats, columns: Clique, onto: Clique) -> Floats:
 
 def log_sum(table: Floats, columns: Clique, kept: Sequence[int]) -> Floats:
     """The logarithm of the sum of e^table over all columns but some."""
-    over = tuple(at for at, column in enumerate(columns) if column not in kept)
+    over = tuple(axis for axis, column in enumerate(columns) if column not in kept)
     if not over:
         return table
     most = table.max(axis=over, keepdims=True)
     with np.errstate(under="ignore"):
         total = np.log(np.exp(table - most).sum(axis=over)) + most.reshape(
-            [size for at, size in enumerate(table.shape) if at not in over]
+            [size for axis, size in enumerate(table.shape) if axis not in over]
         )
     return np.asarray(total)
 
@@ -42,26 +42,26 @@ class MarginalModel:
 
     def __init__(self, tree: JunctionTree, potentials: Sequence[Floats]) -> None:
         self.tree = tree
-        up = [np.array(one) for one in potentials]
+        up = [np.array(potential) for potential in potentials]
         told: list[Floats] = [np.zeros(())] * len(up)
-        for at in range(len(up) - 1, 0, -1):
-            parent, shared = tree.parents[at], tree.overlaps[at]
-            told[at] = log_sum(up[at], tree.cliques[at], shared)
-            up[parent] += spread(told[at], shared, tree.cliques[parent])
+        for node in range(len(up) - 1, 0, -1):
+            parent, shared = tree.parents[node], tree.overlaps[node]
+            told[node] = log_sum(up[node], tree.cliques[node], shared)
+            up[parent] += spread(told[node], shared, tree.cliques[parent])
         self.log_total = float(log_sum(up[0], tree.cliques[0], ()))
         up[0] -= self.log_total
         with np.errstate(
             divide="ignore", under="ignore"
         ):  # an overlap without a chance has the logarithm -inf
             self.beliefs = [np.exp(up[0])]
-            for at in range(1, len(up)):
-                parent, shared = tree.parents[at], tree.overlaps[at]
-                down = np.log(self.held(shared, parent)) - told[at]
-                self.beliefs.append(np.exp(up[at] + spread(down, shared, tree.cliques[at])))
+            for node in range(1, len(up)):
+                parent, shared = tree.parents[node], tree.overlaps[node]
+                down = np.log(self.held(shared, parent)) - told[node]
+                self.beliefs.append(np.exp(up[node] + spread(down, shared, tree.cliques[node])))
 
     def held(self, columns: Clique, holder: int) -> Floats:
         """The marginal of columns that a clique holds."""
-        over = tuple(at for at, one in enumerate(self.tree.cliques[holder]) if one not in columns)
+        over = tuple(axis for axis, column in enumerate(self.tree.cliques[holder]) if column not in columns)
         return np.asarray(self.beliefs[holder].sum(axis=over))
 
     def marginal(self, columns: Clique) -> Floats:
@@ -76,19 +76,21 @@ class MarginalModel:
         tree, wanted = self.tree, set(columns)
         needed = _subtree(tree, wanted)
         tables: dict[int, tuple[Clique, Floats]] = {}
-        for at in sorted(needed, reverse=True):
-            axes, table = tree.cliques[at], self.beliefs[at]
-            for child in sorted(child for child in needed if tree.parents[child] == at):
+        for node in sorted(needed, reverse=True):
+            axes, table = tree.cliques[node], self.beliefs[node]
+            for child in sorted(child for child in needed if tree.parents[child] == node):
                 axes, table = _product(axes, table, *tables.pop(child))
-            top = at == min(needed)
-            kept = tuple(one for one in axes if one in wanted or (not top and one in tree.overlaps[at]))
-            table = table.sum(axis=tuple(place for place, one in enumerate(axes) if one not in kept))
+            top = node == min(needed)
+            kept = tuple(
+                column for column in axes if column in wanted or (not top and column in tree.overlaps[node])
+            )
+            table = table.sum(axis=tuple(place for place, column in enumerate(axes) if column not in kept))
             if not top:
-                shared = tree.overlaps[at]
-                own = self.held(shared, at)
+                shared = tree.overlaps[node]
+                own = self.held(shared, node)
                 with np.errstate(divide="ignore", invalid="ignore"):
                     table = np.where(spread(own, shared, kept) > 0, table / spread(own, shared, kept), 0.0)
-            tables[at] = kept, table
+            tables[node] = kept, table
         (_, found) = tables.popitem()[1]
         return found
 
@@ -96,29 +98,29 @@ class MarginalModel:
 def _subtree(tree: JunctionTree, wanted: set[int]) -> set[int]:
     """The cliques of the smallest part of a tree that holds some columns: leaves are cut that hold no more of them."""
     beside: list[set[int]] = [set() for _ in tree.cliques]
-    for at, parent in enumerate(tree.parents):
+    for node, parent in enumerate(tree.parents):
         if parent >= 0:
-            beside[at].add(parent)
-            beside[parent].add(at)
+            beside[node].add(parent)
+            beside[parent].add(node)
     needed = set(range(len(tree.cliques)))
-    leaves = [at for at in needed if len(beside[at]) == 1]
+    leaves = [node for node in needed if len(beside[node]) == 1]
     while leaves:
-        at = leaves.pop()
-        if len(beside[at]) != 1:
+        node = leaves.pop()
+        if len(beside[node]) != 1:
             continue  # the last but this one was cut
-        (other,) = beside[at]
-        if wanted.intersection(tree.cliques[at]) <= set(tree.cliques[other]):
-            needed.remove(at)
-            beside[other].remove(at)
-            beside[at].clear()
+        (other,) = beside[node]
+        if wanted.intersection(tree.cliques[node]) <= set(tree.cliques[other]):
+            needed.remove(node)
+            beside[other].remove(node)
+            beside[node].clear()
             if len(beside[other]) == 1:
                 leaves.append(other)
     return needed
 
 
-def _product(one: Clique, left: Floats, other: Clique, right: Floats) -> tuple[Clique, Floats]:
-    axes = tuple(sorted({*one, *other}))
-    return axes, spread(left, one, axes) * spread(right, other, axes)
+def _product(left_axes: Clique, left: Floats, right_axes: Clique, right: Floats) -> tuple[Clique, Floats]:
+    axes = tuple(sorted({*left_axes, *right_axes}))
+    return axes, spread(left, left_axes, axes) * spread(right, right_axes, axes)
 
 
 def uniform(tree: JunctionTree) -> MarginalModel:

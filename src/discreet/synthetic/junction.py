@@ -43,14 +43,14 @@ class JunctionTree:
         """How many numbers the model has."""
         return sum(cells_of(self.sizes, clique) for clique in self.cliques)
 
-    def between(self, one: int, other: int) -> list[int]:
+    def between(self, first: int, second: int) -> list[int]:
         """The numbers of the cliques on a path from one that holds a column to one that holds another.
 
         Empty where no path of overlaps joins them.
         """
         ways = [
-            self._up(next(at for at, clique in enumerate(self.cliques) if column in clique))
-            for column in (one, other)
+            self._up(next(node for node, clique in enumerate(self.cliques) if column in clique))
+            for column in (first, second)
         ]
         while len(ways[0]) > 1 and len(ways[1]) > 1 and ways[0][-2] == ways[1][-2]:
             for way in ways:
@@ -60,19 +60,19 @@ class JunctionTree:
             return []
         return [*ways[0], *ways[1][:-1]]
 
-    def _up(self, at: int) -> list[int]:
+    def _up(self, node: int) -> list[int]:
         """A clique and those above it, as far as they share columns."""
-        way = [at]
-        while self.parents[at] >= 0 and self.overlaps[at]:
-            at = self.parents[at]
-            way.append(at)
+        way = [node]
+        while self.parents[node] >= 0 and self.overlaps[node]:
+            node = self.parents[node]
+            way.append(node)
         return way
 
     def holder(self, columns: Iterable[int]) -> int:
         """The number of the smallest clique that holds some columns; -1 where none does."""
         wanted = set(columns)
-        found = [at for at, clique in enumerate(self._sets) if wanted <= clique]
-        return min(found, key=lambda at: cells_of(self.sizes, self.cliques[at]), default=-1)
+        found = [node for node, clique in enumerate(self._sets) if wanted <= clique]
+        return min(found, key=lambda node: cells_of(self.sizes, self.cliques[node]), default=-1)
 
 
 def cells_of(sizes: Sequence[int], columns: Iterable[int]) -> int:
@@ -103,7 +103,7 @@ def _eliminated(cliques: Iterable[Clique], sizes: Sequence[int]) -> list[frozens
     cells = {column: sizes[column] * cells_of(sizes, near[column]) for column in near}
     found = []
     while cells:
-        column = min(cells, key=lambda one: (cells[one], one))
+        column = min(cells, key=lambda candidate: (cells[candidate], candidate))
         del cells[column]
         others = near.pop(column)
         found.append(frozenset(others | {column}))
@@ -115,7 +115,7 @@ def _eliminated(cliques: Iterable[Clique], sizes: Sequence[int]) -> list[frozens
 
 
 def _maximal(sets: list[frozenset[int]]) -> list[Clique]:
-    return sorted(tuple(sorted(one)) for one in set(sets) if not any(one < other for other in sets))
+    return sorted(tuple(sorted(clique)) for clique in set(sets) if not any(clique < other for other in sets))
 
 
 def _joined(cliques: list[Clique], sizes: tuple[int, ...]) -> JunctionTree:
@@ -126,7 +126,7 @@ def _joined(cliques: list[Clique], sizes: tuple[int, ...]) -> JunctionTree:
     # Of each clique that is left, its largest overlap with one of the tree, and where that is.
     best = {clique: (len(last.intersection(clique)), 0) for clique in cliques[1:]}
     while best:
-        clique = max(best, key=lambda one: best[one][0])
+        clique = max(best, key=lambda candidate: best[candidate][0])
         _, parent = best.pop(clique)
         parents.append(parent)
         overlaps.append(tuple(sorted(set(clique).intersection(order[parent]))))

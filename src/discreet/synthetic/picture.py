@@ -42,13 +42,13 @@ def picture_of_errors(report: Errors, size: str | Size = "slide") -> Picture:
     unknown = 0
     for order in report.orders:
         found = report.of_order(order)
-        known = [one for one in found if one.most is not None]
+        known = [error for error in found if error.most is not None]
         unknown += len(found) - len(known)
-        for place, one in enumerate(known):
+        for place, error in enumerate(known):
             rows.append(
                 {
-                    "order": f"{order} column{'s' * (order > 1)}", "x": (place + 0.5) / len(known), "y": one.most,
-                    "kind": KINDS[not one.measured], "columns": report.words(one.columns),
+                    "order": f"{order} column{'s' * (order > 1)}", "x": (place + 0.5) / len(known), "y": error.most,
+                    "kind": KINDS[not error.measured], "columns": report.words(error.columns),
                 }
             )  # fmt: skip
     top = min(1.0, 1.1 * max((row["y"] for row in rows), default=1.0) or 1.0)

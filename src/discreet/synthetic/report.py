@@ -57,13 +57,13 @@ class SyntheticReport:
 
     def of_order(self, order: int) -> list[MarginalError]:
         """The errors of the marginals of so many columns, the least bound first."""
-        found = [one for one in self.errors if len(one.columns) == order]
-        return sorted(found, key=lambda one: (one.most is None, one.most or 0.0))
+        found = [error for error in self.errors if len(error.columns) == order]
+        return sorted(found, key=lambda error: (error.most is None, error.most or 0.0))
 
     @property
     def orders(self) -> list[int]:
         """The numbers of columns of the marginals."""
-        return sorted({len(one.columns) for one in self.errors})
+        return sorted({len(error.columns) for error in self.errors})
 
     def words(self, columns: Sequence[int]) -> str:
         """The names of some columns, on one line."""
@@ -74,8 +74,8 @@ class SyntheticReport:
         out = []
         for order in self.orders:
             found = self.of_order(order)
-            measured = [one for one in found if one.measured]
-            known = [one.most for one in found if one.most is not None]
+            measured = [error for error in found if error.measured]
+            known = [error.most for error in found if error.most is not None]
             bound = (
                 f"; at most {known[len(known) // 2]:.1%} of the rows misplaced in the middle one"
                 if known
@@ -90,11 +90,11 @@ class SyntheticReport:
             "rows": self.rows,
             "marginals": [
                 {
-                    "columns": [self.names[at] for at in one.columns],
-                    "measured": one.measured,
-                    "most": one.most,
+                    "columns": [self.names[column] for column in error.columns],
+                    "measured": error.measured,
+                    "most": error.most,
                 }
-                for one in self.errors
+                for error in self.errors
             ],
             "preserved": list(PRESERVED),
             "not_preserved": list(NOT_PRESERVED),
@@ -131,11 +131,11 @@ class SyntheticReport:
         for order in self.orders:
             rows = [
                 (
-                    self.words(one.columns),
-                    "measured" if one.measured else "not measured",
-                    "nothing is known" if one.most is None else f"at most {one.most:.1%}",
+                    self.words(error.columns),
+                    "measured" if error.measured else "not measured",
+                    "nothing is known" if error.most is None else f"at most {error.most:.1%}",
                 )
-                for one in self.of_order(order)
+                for error in self.of_order(order)
             ]
             sections.append(f"<h2>{order}-way marginals</h2>{SHARE}{html_table(rows)}")
         body = "\n".join(sections)

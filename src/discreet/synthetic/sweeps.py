@@ -38,10 +38,10 @@ class _Sweeps:
     def __init__(self, model: MarginalModel) -> None:
         self._model, tree = model, model.tree
         self._beside: list[list[tuple[int, Clique]]] = [[] for _ in tree.cliques]
-        for at in range(1, len(tree.cliques)):
-            if tree.overlaps[at]:
-                self._beside[at].append((tree.parents[at], tree.overlaps[at]))
-                self._beside[tree.parents[at]].append((at, tree.overlaps[at]))
+        for node in range(1, len(tree.cliques)):
+            if tree.overlaps[node]:
+                self._beside[node].append((tree.parents[node], tree.overlaps[node]))
+                self._beside[tree.parents[node]].append((node, tree.overlaps[node]))
         self._given: dict[tuple[int, Clique], Floats] = {}
 
     def pairs(self, first: int, others: set[int]) -> Mapping[int, Floats]:
@@ -49,38 +49,40 @@ class _Sweeps:
         model, cliques = self._model, self._model.tree.cliques
         out: dict[int, Floats] = {}
         open_ = []
-        for at, clique in enumerate(cliques):
+        for node, clique in enumerate(cliques):
             if first in clique:
-                for to, shared in self._beside[at]:
+                for to, shared in self._beside[node]:
                     if first not in cliques[to]:
-                        open_.append((at, to, shared, self._from_holder(at, first, shared)))
+                        open_.append((node, to, shared, self._from_holder(node, first, shared)))
         while open_ and len(out) < len(others):
-            came, at, shared, told = open_.pop()
-            joint = told.reshape(len(told), *spread(told[0], shared, cliques[at]).shape) * self._rest(
-                at, shared
+            came, node, shared, told = open_.pop()
+            joint = told.reshape(len(told), *spread(told[0], shared, cliques[node]).shape) * self._rest(
+                node, shared
             )
-            for other in (others & set(cliques[at])) - set(shared) - set(out):
-                out[other] = _kept(joint, cliques[at], (other,))
+            for other in (others & set(cliques[node])) - set(shared) - set(out):
+                out[other] = _kept(joint, cliques[node], (other,))
             open_ += [
-                (at, to, more, _kept(joint, cliques[at], more)) for to, more in self._beside[at] if to != came
+                (node, to, more, _kept(joint, cliques[node], more))
+                for to, more in self._beside[node]
+                if to != came
             ]
         own = model.marginal((first,))
         for other in others - set(out):
             out[other] = np.multiply.outer(own, model.marginal((other,)))
         return out
 
-    def _from_holder(self, at: int, first: int, shared: Clique) -> Floats:
+    def _from_holder(self, node: int, first: int, shared: Clique) -> Floats:
         """The joint distribution of a column and an overlap that stand in one clique, the column first."""
         axes = tuple(sorted((first, *shared)))
-        return np.moveaxis(self._model.held(axes, at), axes.index(first), 0)
+        return np.moveaxis(self._model.held(axes, node), axes.index(first), 0)
 
-    def _rest(self, at: int, shared: Clique) -> Floats:
+    def _rest(self, node: int, shared: Clique) -> Floats:
         """The distribution of a clique given an overlap."""
-        if (at, shared) not in self._given:
-            whole = self._model.beliefs[at]
-            own = spread(self._model.held(shared, at), shared, self._model.tree.cliques[at])
-            self._given[at, shared] = np.divide(whole, own, out=np.zeros_like(whole), where=own > 0)
-        return self._given[at, shared]
+        if (node, shared) not in self._given:
+            whole = self._model.beliefs[node]
+            own = spread(self._model.held(shared, node), shared, self._model.tree.cliques[node])
+            self._given[node, shared] = np.divide(whole, own, out=np.zeros_like(whole), where=own > 0)
+        return self._given[node, shared]
 
 
 def _kept(joint: Floats, clique: Clique, columns: Clique) -> Floats:

@@ -36,7 +36,7 @@ def compare(given_units: list[list[tuple[int, int]]], most: int) -> None:
         units = np.array(batch, np.uint64).reshape(-1, 2)
         wanted = by_dictionary(plain, units, most)
         assert columns.first(units, most).tolist() == wanted
-        assert [rows.one(unit.astype("<u8").tobytes(), most) for unit in units] == wanted
+        assert [rows.admit(unit.astype("<u8").tobytes(), most) for unit in units] == wanted
         assert columns == rows == plain
         assert len(columns) == len(plain)
         columns = Seen(*columns.kept())

@@ -85,17 +85,17 @@ def _root_two_pi(digits: int) -> Decimal:
 
 def _pi(context: Context) -> Decimal:
     """By Machin's formula: 16 atan(1/5) - 4 atan(1/239)."""
-    one: int = 10 ** (context.prec + 5)
+    unit: int = 10 ** (context.prec + 5)
 
     def arctan(inverse: int) -> int:
-        power = one // inverse
-        total, square, at = power, inverse * inverse, 1
+        power = unit // inverse
+        total, square, divisor = power, inverse * inverse, 1
         while power:
             power //= -square
-            at += 2
-            total += power // at
+            divisor += 2
+            total += power // divisor
             if abs(power) <= 1:  # floor division of a negative number stays at -1
                 break
         return total
 
-    return context.divide(Decimal(16 * arctan(5) - 4 * arctan(239)), Decimal(one))
+    return context.divide(Decimal(16 * arctan(5) - 4 * arctan(239)), Decimal(unit))

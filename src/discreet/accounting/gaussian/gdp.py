@@ -102,8 +102,8 @@ def _bought(loss: Loss, draws: int) -> GDP:
         raise InvalidParameter("So small a loss buys no Gaussian noise.", "Give more epsilon or more delta.")
     wanted = math.log(loss.delta.numerator) - math.log(loss.delta.denominator)
 
-    def off(at: float) -> float:
-        found = delta_of(Fraction(math.exp(at)), spare)
+    def off(log_square: float) -> float:
+        found = delta_of(Fraction(math.exp(log_square)), spare)
         return math.log(found.numerator) - math.log(found.denominator) - wanted
 
     low = math.log(2 * float(ZCDP.bought(Loss(spare, loss.delta)).rho))
@@ -156,18 +156,18 @@ def _(event: ev.GaussianPrivate) -> GDP:
 
 @_gdp.register
 def _(event: ev.Repeated) -> GDP:
-    one = _gdp(event.event)
-    return GDP(event.count * one.square, event.count * one.draws)
+    loss = _gdp(event.event)
+    return GDP(event.count * loss.square, event.count * loss.draws)
 
 
 @_gdp.register
 def _(event: ev.Composed) -> GDP:
-    found = [_gdp(one) for one in event.events]
-    return GDP(sum((one.square for one in found), Fraction(0)), sum(one.draws for one in found))
+    found = [_gdp(part) for part in event.events]
+    return GDP(sum((loss.square for loss in found), Fraction(0)), sum(loss.draws for loss in found))
 
 
 @_gdp.register
 def _(event: ev.Alternatives) -> GDP:
     """The squares of the parts that move add up to one at most, and so do the parts of the largest square."""
-    found = [_gdp(one) for one in event.events]
-    return GDP(max(one.square for one in found), sum(one.draws for one in found))
+    found = [_gdp(part) for part in event.events]
+    return GDP(max(loss.square for loss in found), sum(loss.draws for loss in found))

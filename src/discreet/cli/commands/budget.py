@@ -86,7 +86,7 @@ def show(
     if as_json:
         since = None if known.since is None else known.since.isoformat()
         document = {"ledger": named(where), **state(budget), "problem": known.problem, "since": since,
-                    "count": known.count, "charges": [one.document() for one in charges]}  # fmt: skip
+                    "count": known.count, "charges": [charge.document() for charge in charges]}  # fmt: skip
         typer.echo(dump(document))
         return
     typer.echo(repr(budget))

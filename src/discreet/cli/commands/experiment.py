@@ -184,7 +184,7 @@ def triangles(as_json: opt.Json = False) -> None:
     from discreet.release.documents import dump
 
     with ProgressLine("looking at graphs"):
-        found = [vars(one) for one in known_graphs()]
+        found = [vars(graph) for graph in known_graphs()]
     if as_json:
         typer.echo(dump({"epsilon": 1, "delta_of_smooth_laplace": "1e-6", "graphs": found}))
         return
@@ -194,8 +194,12 @@ def triangles(as_json: opt.Json = False) -> None:
     print_table(
         ["graph", *counts, *errors.values()],
         [
-            [one["name"], *(f"{one[at]:,}" for at in counts), *(f"{one[at]:.1f}" for at in errors)]
-            for one in found
+            [
+                graph["name"],
+                *(f"{graph[column]:,}" for column in counts),
+                *(f"{graph[column]:.1f}" for column in errors),
+            ]
+            for graph in found
         ],
         [False] + [True] * (len(counts) + len(errors)),
     )

@@ -146,14 +146,14 @@ def command(
         raise opt.Usage("--demo serves data of its own; leave the policy out")
     if processes > 1 and postgres.pg_port is not None:
         raise opt.Usage("--pg-port goes with one process; start another one for it, on the same files")
-    at = Listening(host, port, public_url)
+    listening = Listening(host, port, public_url)
     tls = None if postgres.pg_port is None else _certificate(postgres)  # before a token is shown
     with ExitStack() as stack:
         stack.enter_context(isolated(memory))
         with ProgressLine("opening the data"):
-            files = [_invented(stack)] if demo else [policy_file(one) for one in policies or (None,)]
+            files = [_invented(stack)] if demo else [policy_file(policy) for policy in policies or (None,)]
             provider = None if oidc is None else read_settings(oidc)
-            settings = at.settings(Caps(timeout=timeout, slot=slot))
+            settings = listening.settings(Caps(timeout=timeout, slot=slot))
             service = open_service(files, settings, ledger, provider)
         if new_token is not None:
             stack.callback(service.close)
@@ -172,9 +172,11 @@ def command(
 
         if processes > 1:
             service.close()
-            listen_together(ProcessResources(files, settings, ledger, provider, memory), at, processes, ready)
+            listen_together(
+                ProcessResources(files, settings, ledger, provider, memory), listening, processes, ready
+            )
         else:
-            listen(service, at, ready)
+            listen(service, listening, ready)
 
 
 def _certificate(given: Postgres) -> ssl.SSLContext | None:
@@ -189,9 +191,9 @@ def _speaking_postgres(service: Service, host: str, port: int, tls: ssl.SSLConte
     from discreet.pgwire.listening import bound, serving
 
     listener = bound(host, port)
-    at = listener.getsockname()[:2]
+    address = listener.getsockname()[:2]
     with serving(service, listener, tls):
-        typer.echo(f"speaking PostgreSQL's protocol on {at[0]}, port {at[1]}", err=True)
+        typer.echo(f"speaking PostgreSQL's protocol on {address[0]}, port {address[1]}", err=True)
         yield
 
 

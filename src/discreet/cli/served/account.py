@@ -24,9 +24,9 @@ def show_remote(session: RemoteSession, limit: int | None, as_json: bool) -> Non
     typer.echo(repr(budget))
     if shown:
         body = [
-            [one["made"][:19].replace("T", " "), one["epsilon"], "yes" if one["answered"] else "no",
-             one_line(one["asked"].get("query", ""), 60)]
-            for one in shown
+            [charge["made"][:19].replace("T", " "), charge["epsilon"], "yes" if charge["answered"] else "no",
+             one_line(charge["asked"].get("query", ""), 60)]
+            for charge in shown
         ]  # fmt: skip
         print_table(["time (UTC)", "epsilon", "answered", "question"], body, [False, True, False, False])
     if len(shown) < len(paid):
@@ -62,8 +62,13 @@ def forecast_remote(session: RemoteSession, epsilon: str, releases: int, as_json
         found = session.forecast(loss, releases)
     if as_json:
         shown = [
-            {"budget": one.account, "accountant": one.rule, "fit": one.fit, "most": exact(one.most)}
-            for one in found
+            {
+                "budget": standing.account,
+                "accountant": standing.rule,
+                "fit": standing.fit,
+                "most": exact(standing.most),
+            }
+            for standing in found
         ]
         typer.echo(dump({"epsilon": exact(loss), "releases": releases, "forecast": shown}))
         return
@@ -75,12 +80,12 @@ def forecast_remote(session: RemoteSession, epsilon: str, releases: int, as_json
     ]
     body = [
         [
-            one.account,
-            one.rule,
-            f"{one.fit:,}" + (" or more" if one.fit == releases else ""),
-            f"{float(one.most):g}",
+            standing.account,
+            standing.rule,
+            f"{standing.fit:,}" + (" or more" if standing.fit == releases else ""),
+            f"{float(standing.most):g}",
         ]
-        for one in found
+        for standing in found
     ]
     print_table(header, body, [False, False, True, True])
 

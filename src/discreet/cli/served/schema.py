@@ -38,15 +38,15 @@ class Listed:
             >>> Listed([{"name": "visits", "columns": 4}], ["name", "columns"]).cells()
             (['name', 'columns'], [['visits', '4']], [False, True])
         """
-        body = [["" if one[name] is None else _text(one[name]) for name in self.header] for one in self.rows]
+        body = [["" if row[name] is None else _text(row[name]) for name in self.header] for row in self.rows]
         return self.header, body, [name in NUMBERS for name in self.header]
 
 
 def tables_of(tables: Sequence[Mapping[str, Any]]) -> Listed:
     """The tables of a server, by name."""
     found = [
-        {**{heading: one[name] for heading, name in TABLES.items()}, "columns": len(one["columns"])}
-        for one in sorted(tables, key=lambda one: str(one["table_name"]))
+        {**{heading: table[name] for heading, name in TABLES.items()}, "columns": len(table["columns"])}
+        for table in sorted(tables, key=lambda table: str(table["table_name"]))
     ]
     return Listed(found, [*TABLES, "columns"])
 
@@ -57,11 +57,11 @@ def columns_of(tables: Sequence[Mapping[str, Any]], name: str) -> Listed:
     Raises:
         Usage: it has no such table.
     """
-    found = next((one for one in tables if str(one["table_name"]).lower() == name.lower()), None)
+    found = next((table for table in tables if str(table["table_name"]).lower() == name.lower()), None)
     if found is None:
-        names = ", ".join(sorted(str(one["table_name"]) for one in tables))
+        names = ", ".join(sorted(str(table["table_name"]) for table in tables))
         raise opt.Usage(f"the server has no table {name}; its tables are {names}")
-    rows = [{heading: one[key] for heading, key in COLUMNS.items()} for one in found["columns"]]
+    rows = [{heading: column[key] for heading, key in COLUMNS.items()} for column in found["columns"]]
     return Listed(rows, list(COLUMNS))
 
 

@@ -60,7 +60,7 @@ def preview(
     keywords = keywords_of(asked, place)
     with ProgressLine("looking at the questions"), there or place.open() as session:
         seen = session.preview_workload(named, epsilon, **keywords)
-    typer.echo(dump({name: one.to_dict() for name, one in seen.items()}) if as_json else repr(seen))
+    typer.echo(dump({name: preview.to_dict() for name, preview in seen.items()}) if as_json else repr(seen))
 
 
 def workload(

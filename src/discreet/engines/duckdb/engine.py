@@ -76,7 +76,7 @@ class DuckDBEngine:
         self._connection: Final = connection
         self._beside: Final = SideTables(connection)
         in_memory = bool(folder) and not any(
-            one.files or one.paths or one.pattern for one in origins.values()
+            origin.files or origin.paths or origin.pattern for origin in origins.values()
         )
         self._prepared: Final = PreparedPlans(connection, in_memory, bool(folder) and few(origins.values()))
         self._origins: Final = dict(origins)
@@ -86,14 +86,16 @@ class DuckDBEngine:
         opened = {table.lower(): origin.version() for table, origin in origins.items()}
         views = {table: make_view_by(connection, table, origin) for table, origin in origins.items()}
         self._schema: Final = MappingProxyType({table: schema for table, (schema, _) in views.items()})
-        self.files: Final = tuple(dict.fromkeys(file for one in origins.values() for file in one.files))
-        self.patterns: Final = tuple(dict.fromkeys(one.pattern for one in origins.values() if one.pattern))
-        self.csv_tables: frozenset[str] = frozenset(
-            table.lower() for table, one in origins.items() if one.csv
+        self.files: Final = tuple(dict.fromkeys(file for origin in origins.values() for file in origin.files))
+        self.patterns: Final = tuple(
+            dict.fromkeys(origin.pattern for origin in origins.values() if origin.pattern)
         )
-        self._files: Final = {table.lower(): one.parquet for table, one in origins.items()}
+        self.csv_tables: frozenset[str] = frozenset(
+            table.lower() for table, origin in origins.items() if origin.csv
+        )
+        self._files: Final = {table.lower(): origin.parquet for table, origin in origins.items()}
         shapes = {table.lower(): columns_of(connection, quote(table)) for table in origins}
-        unchanging = bool(folder) and all(one.rows is not None for one in origins.values())
+        unchanging = bool(folder) and all(origin.rows is not None for origin in origins.values())
         made = {table: sql for table, (_, sql) in views.items()}
         self._probing: Final = Probing(aside, origins, opened, made, shapes, unchanging)
         self._versions: Final = {table.lower(): origin.version for table, origin in origins.items()}
@@ -101,7 +103,7 @@ class DuckDBEngine:
         second = partial(Small, versions=self._versions, folder=os.path.dirname(folder), kept=kept)
         self._small: Final = None if in_memory or not folder else second(connection)
         own = further if self._small is not None or few(origins.values()) else ()
-        lanes = [Lane(one, origins, self._schema, self._small and second(one)) for one in own]
+        lanes = [Lane(cursor, origins, self._schema, self._small and second(cursor)) for cursor in own]
         self._lanes: Final = Lanes(lanes, lambda: self._copies.none)
 
     @classmethod
@@ -244,8 +246,10 @@ class DuckDBEngine:
                 counts = self._surely(made, tables, into=groups)
                 if counts is None:
                     raise failed()
-                at = np.asarray(choose(arrow.numbers(counts.column("n"))), np.int64)
-                order = pa.table({"__at": arrow.column(at), "place": arrow.column(np.arange(len(at)))})
+                indices = np.asarray(choose(arrow.numbers(counts.column("n"))), np.int64)
+                order = pa.table(
+                    {"__at": arrow.column(indices), "place": arrow.column(np.arange(len(indices)))}
+                )
                 joined = f"{groups} AS g JOIN {wanted} AS w USING (__at)"
                 chosen = f"SELECT g.* EXCLUDE (__at, n) FROM {joined} ORDER BY w.place"
                 keys = run_quietly(self._connection, self._beside, chosen, {wanted: order})

@@ -62,8 +62,10 @@ class KeptRows:
         found = []
         try:
             for path in self._files.get(table, ()):
-                one = os.stat(path)
-                found.append((one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns))
+                status = os.stat(path)
+                found.append(
+                    (status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+                )
         except OSError:
             return None
         return tuple(found) or None
@@ -100,6 +102,6 @@ class KeptRows:
             known = self._known.get(table)
             if known is None or known.state != state:
                 return
-            taken = sum(one.nbytes for each in self._known.values() for one in each.rows.values())
+            taken = sum(entry.nbytes for each in self._known.values() for entry in each.rows.values())
             if taken + rows.nbytes <= MOST_BYTES:
                 known.rows[tuple(columns)] = rows

@@ -39,8 +39,8 @@ def processors() -> int:
 def cursors(connection: duckdb.DuckDBPyConnection) -> list[duckdb.DuckDBPyConnection]:
     """The connections of the lanes; before the configuration is locked."""
     made = [connection.cursor() for _ in range(min(LANES, max(1, processors() - 1)))]
-    for one in made:
-        no_bar(one)
+    for cursor in made:
+        no_bar(cursor)
     return made
 
 

@@ -46,7 +46,7 @@ class _Asked:
 
     def see(self, values: tuple[str, ...]) -> None:
         """Take note of the literals of another time."""
-        changed = (at for at, one in enumerate(values) if one != self.values[at])
+        changed = (index for index, value in enumerate(values) if value != self.values[index])
         self.moving |= frozenset(changed)
         self.values = values
 
@@ -104,7 +104,7 @@ class PreparedPlans:
         if not asked.name:
             return None
         self._made.move_to_end(pieces)
-        values = ", ".join(asked.values[at] for at in asked.given)
+        values = ", ".join(asked.values[index] for index in asked.given)
         return f"EXECUTE {asked.name}({values})" if values else f"EXECUTE {asked.name}"
 
     def _prepare(self, sql: str, query: Literals, asked: _Asked) -> None:

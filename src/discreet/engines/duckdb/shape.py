@@ -89,8 +89,11 @@ def shape_of(sql: str, tables: Mapping[str, pa.Table]) -> QueryShape:
 
 def with_parameters(query: Literals, given: tuple[int, ...]) -> str:
     """The query with a parameter in place of each literal that is given, in the type of that literal."""
-    number = {at: n for n, at in enumerate(given, 1)}
+    number = {index: n for n, index in enumerate(given, 1)}
     out = [query.pieces[0]]
-    for at, (kind, value) in enumerate(zip(query.types, query.values, strict=True)):
-        out += [f"CAST(${number[at]} AS {kind})" if at in number else value, query.pieces[2 * at + 2]]
+    for index, (kind, value) in enumerate(zip(query.types, query.values, strict=True)):
+        out += [
+            f"CAST(${number[index]} AS {kind})" if index in number else value,
+            query.pieces[2 * index + 2],
+        ]
     return "".join(out)

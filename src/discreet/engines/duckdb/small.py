@@ -45,7 +45,7 @@ PIECE = 2048
 
 def few(origins: Iterable[Origin]) -> bool:
     """Whether all tables lie in memory and have few rows in all."""
-    rows = [one.rows for one in origins]
+    rows = [origin.rows for origin in origins]
     return None not in rows and sum(filter(None, rows)) <= FEW_ROWS
 
 
@@ -68,8 +68,12 @@ class _QueryRows:
         import pyarrow as pa
 
         found = dict(zip(read.column_names, read.columns, strict=True))
-        none = {one.name: pa.nulls(read.num_rows, one.type) for one in self.schema if one.name not in found}
-        return pa.table({one.name: found.get(one.name, none.get(one.name)) for one in self.schema})
+        none = {
+            field.name: pa.nulls(read.num_rows, field.type)
+            for field in self.schema
+            if field.name not in found
+        }
+        return pa.table({field.name: found.get(field.name, none.get(field.name)) for field in self.schema})
 
     def take(self, rows: pa.Table) -> None:
         """Have these rows, of which there are all columns."""
@@ -218,7 +222,7 @@ class Small:
     ) -> pa.Table | None:
         """The rows of a table; NULL in the columns that a query cannot read, and None where they are not few."""
         names, text = beside.schema.names, sql.lower()
-        used = [one for one in names if quote(one)[1:-1].lower() in text] or names[:1]
+        used = [column for column in names if quote(column)[1:-1].lower() in text] or names[:1]
         rows = self.kept.find(name, state, used)
         if rows is not None and rows.num_rows <= most and rows.schema.equals(beside.schema):
             return rows

@@ -43,8 +43,8 @@ def identity_of(
         return Identity(own, str(kind)), f"{stored} AS {quote(own)}"
     if kind.id in ("float", "double"):
         value = f"CAST({stored} AS DOUBLE)"
-        one = f"CASE WHEN {value} = 0 THEN CAST(0 AS DOUBLE) WHEN NOT isnan({value}) THEN {value} END"
-        return Identity(own, "FLOAT"), f"{one} AS {quote(own)}"
+        canonical = f"CASE WHEN {value} = 0 THEN CAST(0 AS DOUBLE) WHEN NOT isnan({value}) THEN {value} END"
+        return Identity(own, "FLOAT"), f"{canonical} AS {quote(own)}"
     return None, ""
 
 
@@ -56,11 +56,13 @@ def collations(connection: duckdb.DuckDBPyConnection, relation: str, names: Sequ
     if not names:
         return {}
     probe = f"__discreet_probe_{secrets.token_hex(8)}"
-    items = ", ".join(f"{quote(name)} AS c{at}" for at, name in enumerate(names))
+    items = ", ".join(f"{quote(name)} AS c{index}" for index, name in enumerate(names))
     connection.execute(f"CREATE TEMP TABLE {probe} AS SELECT {items} FROM {relation} LIMIT 0")
     try:
         said = connection.execute("SELECT sql FROM duckdb_tables() WHERE table_name = ?", [probe]).fetchall()
     finally:
         connection.execute(f"DROP TABLE temp.main.{probe}")
     found = re.findall(r"\bc(\d+) VARCHAR COLLATE \"?([^\s,);\"]+)", said[0][0])
-    return {names[int(at)]: word for at, word in found if word.lower() not in CAPABILITIES.by_code_point}
+    return {
+        names[int(index)]: word for index, word in found if word.lower() not in CAPABILITIES.by_code_point
+    }

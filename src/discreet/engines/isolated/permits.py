@@ -55,7 +55,7 @@ class Permits:
                     self._changed.notify_all()
 
     def _next(self) -> _Waiting:
-        return min(self._waiting, key=lambda one: self._held[one.caller])
+        return min(self._waiting, key=lambda waiting: self._held[waiting.caller])
 
     def _count(self, caller: str, more: int) -> None:
         self._free -= more

@@ -93,16 +93,16 @@ class Workers:
         """End all processes; a statement that is at work fails."""
         with self._lock:
             self._closed, free, self._free = True, self._free, []
-        for one in free:
-            one.end()
+        for process in free:
+            process.end()
 
     def _take(self) -> _WorkerProcess:
         with self._lock:
             while self._free:
-                one = self._free.pop()
-                if one.alive():
-                    return one
-                one.end()
+                process = self._free.pop()
+                if process.alive():
+                    return process
+                process.end()
         made = _begun(self._memory)
         if made is None:
             raise _no_process()

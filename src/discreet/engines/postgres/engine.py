@@ -158,7 +158,7 @@ class PostgresEngine:
             if rows is None:
                 return None
             found = {row[0]: row[1:] for row in rows}
-            return as_arrow(keys, [found[at] for at in chosen])
+            return as_arrow(keys, [found[number] for number in chosen])
 
         with self._lock:
             ready = not self._closed and self._line.again()

@@ -168,7 +168,7 @@ def find(
                           "Check the name, or GRANT SELECT on it.")  # fmt: skip
     tables: dict[str, PostgresTable] = {}
     for oid, space, relation, foreign in found:
-        stored = [(one, quote(one), kind) for one, kind in _columns(connection, oid, inside=False)]
+        stored = [(column, quote(column), kind) for column, kind in _columns(connection, oid, inside=False)]
         columns = with_fields(stored, partial(_inside, connection), lambda row, own: f"({row}).{quote(own)}")
         shown, fields = [], {}
         names = [column for column, *_ in columns]

@@ -34,6 +34,6 @@ def identity_of(
         return Identity(own, kind), f"NULLIF({stored}, 'NaN') AS {quote(own)}"
     if kind in ("float4", "float8"):
         value = f"NULLIF(CAST({stored} AS float8), 'NaN')"
-        one = f"CASE WHEN {value} = 0 THEN CAST(0 AS float8) ELSE {value} END"
-        return Identity(own, "FLOAT"), f"{one} AS {quote(own)}"
+        canonical = f"CASE WHEN {value} = 0 THEN CAST(0 AS float8) ELSE {value} END"
+        return Identity(own, "FLOAT"), f"{canonical} AS {quote(own)}"
     return None, ""

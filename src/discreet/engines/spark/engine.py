@@ -84,7 +84,7 @@ class SparkEngine:
         except ImportError:
             raise SourceError("Spark needs pyspark.", "Run pip install 'discreet[spark]'.") from None
         sessions = [_session(source) for _, source in listed]
-        if any(one is not sessions[0] for one in sessions):
+        if any(session is not sessions[0] for session in sessions):
             raise SourceError(
                 "Tables of several Spark sessions cannot be opened together.", "Use one session."
             )
@@ -143,8 +143,8 @@ class SparkEngine:
                 found = numbered.join(wanted, "__row").select("__row", *map(quote, names)).toArrow()
             finally:
                 numbered.unpersist()
-            at = {row: place for place, row in enumerate(found.column("__row").to_pylist())}
-            places = np.array([at[row] for row in chosen], dtype=np.int64)
+            place_of = {row: place for place, row in enumerate(found.column("__row").to_pylist())}
+            places = np.array([place_of[row] for row in chosen], dtype=np.int64)
             return _naive(found.drop_columns("__row")).take(pa.array(places))
 
         return self._ask(ask, tables)
@@ -328,7 +328,7 @@ def _frames(session: Any, name: str | None, source: object) -> dict[str, Any]:
     try:
         if isinstance(source, SparkSession):
             names = [name] if name else [row["tableName"] for row in session.sql("SHOW TABLES").collect()]
-            found = {one: session.table(one) for one in names}
+            found = {table: session.table(table) for table in names}
         elif isinstance(source, str):
             _, _, table = source.partition("#") if source.startswith("spark://") else source.partition(":")
             found = {name or table.rpartition(".")[2]: session.table(table or name)}
@@ -370,7 +370,7 @@ def _forget(session: Any, view: str) -> None:
 def _show(frame: Any, name: str) -> TableSchema:
     """Make the view that queries see of a table, and return its schema."""
     shown, fields = [], {}
-    stored = [(one.name, quote(one.name), one.dataType) for one in frame.schema.fields]
+    stored = [(field.name, quote(field.name), field.dataType) for field in frame.schema.fields]
     columns = with_fields(stored, _inside, lambda struct, own: f"{struct}.{quote(own)}")
     names = [name for name, *_ in columns]
     for column, sql, kind, within in columns:

@@ -251,7 +251,7 @@ class CategoricalNB(_Bayes):
         places = places_of(y, self.classes, len(codes))
         budget, loss = budget_of(self.budget, self.epsilon), epsilon_of(self.epsilon)
         self.classes_ = np.array(self.classes)
-        sizes = [len(one) for one in self.categories or ()]
+        sizes = [len(listed) for listed in self.categories or ()]
         cells = [(len(self.classes_), size) for size in sizes]
         moves = 2 * len(sizes)
         noise = LaplaceVector(moves / loss, moves)
@@ -272,7 +272,9 @@ class CategoricalNB(_Bayes):
         parts = np.split(found, np.cumsum([a * b for a, b in cells])[:-1])
         tables = [part.reshape(shape) for part, shape in zip(parts, cells, strict=True)]
         error = float(noise.scale) * np.sqrt(2 * np.mean(sizes) / len(sizes))
-        self.class_count_ = balanced(np.mean([one.sum(axis=1) for one in tables], axis=0), error, len(codes))
+        self.class_count_ = balanced(
+            np.mean([table.sum(axis=1) for table in tables], axis=0), error, len(codes)
+        )
         self.class_log_prior_ = np.log(self.class_count_ / self.class_count_.sum())
         self.feature_log_prob_ = [self._chances(table, float(noise.scale)) for table in tables]
         return self
@@ -287,7 +289,7 @@ class CategoricalNB(_Bayes):
 
     def _codes(self, X: npt.ArrayLike) -> Integers:  # noqa: N803
         """The place of each value among the categories of its feature: int64 (n, d), -1 for none."""
-        if not self.categories or not all(len(one) for one in self.categories):
+        if not self.categories or not all(len(listed) for listed in self.categories):
             raise InvalidParameter("The categories are missing.", 'Give categories=[["red", "blue"], …].')
         rows = cells(X)
         if rows.ndim != 2 or rows.shape[1] != len(self.categories):
@@ -295,11 +297,11 @@ class CategoricalNB(_Bayes):
                 "Rows and categories do not fit.", "Give a list of categories for each feature."
             )
         out = np.full(rows.shape, -1, np.int64)
-        for at, listed in enumerate(self.categories):
+        for feature, listed in enumerate(self.categories):
             place = {name: where for where, name in enumerate(listed)}
-            for row, value in enumerate(rows[:, at].tolist()):
+            for row, value in enumerate(rows[:, feature].tolist()):
                 try:
-                    out[row, at] = place.get(value, -1)
+                    out[row, feature] = place.get(value, -1)
                 except Exception:  # noqa: S112  # it has no hash, or one that fails: no category
                     continue
         return out

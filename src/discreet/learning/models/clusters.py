@@ -61,8 +61,8 @@ def starts_for(epsilon: float, rows: int, clusters: int, width: int) -> int:
 
 
 def _room(epsilon: float, rows: int, clusters: int, width: int) -> int:
-    one = (width + 2) * 2 / math.sqrt(3) * clusters / max(rows, 1) / epsilon
-    return int(ERROR / one) - 1
+    noise = (width + 2) * 2 / math.sqrt(3) * clusters / max(rows, 1) / epsilon
+    return int(ERROR / noise) - 1
 
 
 def spread_out(clusters: int, width: int, start: int = 0) -> Floats:
@@ -153,8 +153,8 @@ class KMeans(ClusterMixin, TransformerMixin, BaseEstimator):  # type: ignore[mis
         first = CubeVector(2 * STEPS / share, 2 * STEPS, 2 * width)
         later = CubeVector(2 * STEPS / share, 2 * STEPS, width + 1)
         uses = {"all": Use(first, budget.neighbours, 2 * width)}
-        for at in range(times * starts):
-            uses[f"round {at}"] = Use(later, budget.neighbours, clusters * (width + 1))
+        for number in range(times * starts):
+            uses[f"round {number}"] = Use(later, budget.neighbours, clusters * (width + 1))
         if starts > 1:
             uses["starts"] = Use(CubeVector(STEPS / last, STEPS, starts), budget.neighbours, starts)
         words = f"k-means of {clusters} centres on {width} features in {times} rounds"
@@ -209,7 +209,7 @@ def _centres(
     found = []
     for start in range(starts):
         away = spread_out(clusters, width, start) * math.sqrt(width) / (1 + error * width)
-        names = [f"round {start * times + at}" for at in range(times)]
+        names = [f"round {start * times + number}" for number in range(times)]
         found.append(_rounds(draw, rows, middle + spread * away, spread, names, noises[1]))
     if starts == 1:
         return found[0]

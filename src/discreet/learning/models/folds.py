@@ -97,12 +97,12 @@ def cross_validate(
     _see_room(budget, parts * own + judged)
     judge = losses or _default(model)
     fold = np.arange(len(rows)) % parts
-    fitted = [clone(model).fit(rows[fold != at], labels[fold != at]) for at in range(parts)]
+    fitted = [clone(model).fit(rows[fold != part], labels[fold != part]) for part in range(parts)]
     noise = LaplaceVector(GRID / judged, GRID)
 
     def total() -> npt.NDArray[np.int64]:
-        found = [_cut(judge(one, rows[fold == at], labels[fold == at]), int((fold == at).sum()))
-                 for at, one in enumerate(fitted)]  # fmt: skip
+        found = [_cut(judge(estimator, rows[fold == part], labels[fold == part]), int((fold == part).sum()))
+                 for part, estimator in enumerate(fitted)]  # fmt: skip
         return np.array([np.rint(np.concatenate(found) * GRID).astype(np.int64).sum()])
 
     (noisy,) = released(

@@ -58,7 +58,7 @@ def released(
         loss=Loss(loss),
         uses=uses,
         compute=compute,
-        answer=lambda noisy: (noisy, json.dumps([np.asarray(one).tolist() for one in noisy]).encode()),
+        answer=lambda noisy: (noisy, json.dumps([np.asarray(array).tolist() for array in noisy]).encode()),
     )
     return bought(plan, budget)
 
@@ -127,7 +127,7 @@ def wide(bounds: Bounds | None, width: int) -> Bounds:
         )
     listed: list[Any] = list(bounds)
     return (
-        [tuple(listed)] * width if len(listed) == 2 and all(np.ndim(one) == 0 for one in listed) else listed
+        [tuple(listed)] * width if len(listed) == 2 and all(np.ndim(end) == 0 for end in listed) else listed
     )
 
 
@@ -150,8 +150,8 @@ def places_of(labels: npt.ArrayLike, classes: Sequence[Any] | None, count: int) 
         given = given[:, 0]
     if given.shape != (count,) or count > MOST_ROWS:
         raise InvalidParameter("Features and labels do not fit.", "Give a label for each row.")
-    place = {name: at for at, name in enumerate(listed)}
-    return np.array([_place(place, one) for one in given.tolist()], np.int64)
+    place = {name: index for index, name in enumerate(listed)}
+    return np.array([_place(place, label) for label in given.tolist()], np.int64)
 
 
 def see_target(target: object) -> None:
@@ -173,4 +173,4 @@ def _place(place: Mapping[Any, int], label: Any) -> int:
 
 def by_class(rows: Integers, places: Integers, classes: int) -> Integers:
     """The exact sums of the rows of each class: int64 (classes, k)."""
-    return np.array([rows[places == at].sum(axis=0) for at in range(classes)], np.int64)
+    return np.array([rows[places == place].sum(axis=0) for place in range(classes)], np.int64)

@@ -167,14 +167,14 @@ def _sums(
     if not last_square:
         first, second = first[:-1], second[:-1]
     sums = ["COUNT(*) AS m0"]
-    for at, (a, b) in enumerate(zip(first[1:], second[1:], strict=True), 1):
+    for index, (a, b) in enumerate(zip(first[1:], second[1:], strict=True), 1):
         product = every[b] if a == 0 else f"{every[a]} * {every[b]}"
-        sums.append(f"SUM({product}) AS m{at}")
+        sums.append(f"SUM({product}) AS m{index}")
     answer = session.sql(f"SELECT {', '.join(sums)} FROM {quote(table)}", epsilon=epsilon)
     row = answer.to_pandas().iloc[0]
     matrix, scales = np.zeros((2, len(every), len(every)))
-    matrix[first, second] = matrix[second, first] = [float(row[f"m{at}"]) for at in range(len(sums))]
-    widths = [float(row[f"m{at}_high"] - row[f"m{at}_low"]) / 2 for at in range(len(sums))]
+    matrix[first, second] = matrix[second, first] = [float(row[f"m{index}"]) for index in range(len(sums))]
+    widths = [float(row[f"m{index}_high"] - row[f"m{index}_low"]) / 2 for index in range(len(sums))]
     scales[first, second] = scales[second, first] = np.array(widths) / math.log(1 / (1 - answer.confidence))
     return matrix, scales
 
@@ -198,9 +198,9 @@ def whole_table(
     left = max(1.0, min(2.0, 1 + float(np.abs(weights).sum())))
     rest = f"({columns[-1]} - {_combined(weights, columns)})"
     sums = []
-    for at, (row, top) in enumerate(zip(turned, most, strict=True)):
+    for index, (row, top) in enumerate(zip(turned, most, strict=True)):
         own = _combined(row / math.sqrt(top) / left, columns)
-        sums.append(f"SUM(LEAST(POWER({own} * {rest}, 2), 1.0)) AS v{at}")
+        sums.append(f"SUM(LEAST(POWER({own} * {rest}, 2), 1.0)) AS v{index}")
     text = f"SELECT {', '.join(sums)} FROM {quote(table)}"
     try:
         answer = session.sql(text, epsilon=epsilon * LEFTOVERS)
@@ -209,8 +209,8 @@ def whole_table(
     else:
         found = answer.to_pandas().iloc[0]
         log = math.log(1 / (1 - answer.confidence))
-        variances = np.array([float(found[f"v{at}"]) for at in range(len(sums))])
-        widths = [float(found[f"v{at}_high"] - found[f"v{at}_low"]) / 2 for at in range(len(sums))]
+        variances = np.array([float(found[f"v{index}"]) for index in range(len(sums))])
+        widths = [float(found[f"v{index}_high"] - found[f"v{index}_low"]) / 2 for index in range(len(sums))]
         variances = np.maximum(variances + CAREFUL * math.sqrt(2) * np.array(widths) / log, 0)
         variances = variances * most * left**2 * _rows_of_a_person(session, text)
     return Whole(inside, beside, 0.0, 1.0, variances, scales[:-1, :-1], scales[:-1, -1], joint=False)
@@ -231,14 +231,14 @@ def _rows_of_a_person(session: Session, text: str) -> int:
 def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[str], target: str) -> None:
     """Naive Bayes from the sums of each class."""
     classes = list(model.classes or ())
-    named = [literal(one) for one in classes]
+    named = [literal(category) for category in classes]
     if len(named) < 2 or len(set(named)) < len(named):
         raise InvalidParameter(
             "The classes are missing, or one is there twice.", "Give classes=(0, 1), keys of the policy."
         )
     listed = ", ".join(named)
-    sums = [f"SUM({one}) AS s{at}" for at, one in enumerate(columns)]
-    sums += [f"SUM({one} * {one}) AS q{at}" for at, one in enumerate(columns)]
+    sums = [f"SUM({column}) AS s{index}" for index, column in enumerate(columns)]
+    sums += [f"SUM({column} * {column}) AS q{index}" for index, column in enumerate(columns)]
     label = quote(target)
     answer = session.sql(
         f"SELECT {label} AS label, COUNT(*) AS n, {', '.join(sums)} FROM {quote(table)} "
@@ -248,16 +248,18 @@ def _naive(model: GaussianNB, session: Session, table: str, columns: Sequence[st
     frame = answer.to_pandas()
     rows = {label: row for label, (_, row) in zip(frame["label"].tolist(), frame.iterrows(), strict=True)}
     found = []
-    for one in classes:
-        row = rows.get(one)
+    for category in classes:
+        row = rows.get(category)
         if row is None:  # it is no key of the policy: nobody has it
             found.append([0.0] * (2 * len(columns) + 1))
             continue
         count = float(row["n"])
-        sums_of = [float(row[f"s{at}"]) for at in range(len(columns))]
-        found.append([count, *sums_of, *(2 * float(row[f"q{at}"]) - count for at in range(len(columns)))])
-    numbers = ["n", *(f"{kind}{at}" for kind in "sq" for at in range(len(columns)))]
-    widths = [float((frame[f"{one}_high"] - frame[f"{one}_low"]).mean()) / 2 for one in numbers]
+        sums_of = [float(row[f"s{index}"]) for index in range(len(columns))]
+        found.append(
+            [count, *sums_of, *(2 * float(row[f"q{index}"]) - count for index in range(len(columns)))]
+        )
+    numbers = ["n", *(f"{kind}{index}" for kind in "sq" for index in range(len(columns)))]
+    widths = [float((frame[f"{number}_high"] - frame[f"{number}_low"]).mean()) / 2 for number in numbers]
     error = math.sqrt(2) * max(widths) / math.log(1 / (1 - answer.confidence))
     model.classes_ = np.array(classes)
     total = max(sum(row[0] for row in found), 1.0)

@@ -87,10 +87,10 @@ def bins_of(rows: Integers) -> Integers:
 def right(bins: Integers, places: Integers, classes: int) -> Integers:
     """The scores of all splits of a node, the features one after another: int64 (d CUTS,)."""
     found = np.empty((bins.shape[1], CUTS), np.int64)
-    for at in range(bins.shape[1]):
-        cells = np.bincount(bins[:, at] * classes + places, minlength=(CUTS + 1) * classes)
+    for feature in range(bins.shape[1]):
+        cells = np.bincount(bins[:, feature] * classes + places, minlength=(CUTS + 1) * classes)
         below = cells.reshape(CUTS + 1, classes).cumsum(axis=0)
-        found[at] = below[:-1].max(axis=1) + (below[-1] - below[:-1]).max(axis=1)
+        found[feature] = below[:-1].max(axis=1) + (below[-1] - below[:-1]).max(axis=1)
     return found.ravel()
 
 
@@ -178,8 +178,8 @@ class DecisionTreeClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[mi
         rows = np.rint(moved(features, read_bounds(self.bounds_)) * STEPS).astype(np.int64)
         bins, node = bins_of(rows), np.zeros(len(rows), np.int64)
         for level in range(self.depth_):
-            at = 2**level - 1 + node
-            node = 2 * node + (bins[np.arange(len(bins)), self.feature_[at]] > self._cut[at])
+            split = 2**level - 1 + node
+            node = 2 * node + (bins[np.arange(len(bins)), self.feature_[split]] > self._cut[split])
         found: Floats = self.leaf_proba_[node]
         return found
 
@@ -235,8 +235,8 @@ def _leaves_of(bins: Integers, taken: Integers, depth: int) -> Integers:
     """The leaf of each row: int64 (n,)."""
     node = np.zeros(len(bins), np.int64)
     for level in range(depth):
-        at = taken[2**level - 1 + node]
-        node = 2 * node + (bins[np.arange(len(bins)), at // CUTS] > at % CUTS)
+        split = taken[2**level - 1 + node]
+        node = 2 * node + (bins[np.arange(len(bins)), split // CUTS] > split % CUTS)
     return node
 
 
@@ -251,18 +251,18 @@ def _grown(
 ) -> list[Integers]:
     """The splits of all nodes, level by level, and the noisy counts of the leaves: int64 (leaves, classes)."""
     if public is not None:
-        tables = [_counted(bins, places, one, depth, classes) for one in public]
+        tables = [_counted(bins, places, tree, depth, classes) for tree in public]
         right_of = np.array([cells.max(axis=1).sum() for cells in tables])
-        at = int(draw("tree", right_of)) if len(public) > 1 else 0
-        named = [int(draw(f"leaf {leaf}", row)) for leaf, row in enumerate(tables[at])]
-        return [public[at], np.eye(classes, dtype=np.int64)[named]]
+        index = int(draw("tree", right_of)) if len(public) > 1 else 0
+        named = [int(draw(f"leaf {leaf}", row)) for leaf, row in enumerate(tables[index])]
+        return [public[index], np.eye(classes, dtype=np.int64)[named]]
     taken: list[int] = []
     node = np.zeros(len(bins), np.int64)
     for level in range(depth):
         chosen = []
-        for at in range(2**level):
-            here = node == at
-            chosen.append(int(draw(f"{level} {at}", right(bins[here], places[here], classes))))
+        for number in range(2**level):
+            here = node == number
+            chosen.append(int(draw(f"{level} {number}", right(bins[here], places[here], classes))))
         feature, cut = np.array(chosen)[node] // CUTS, np.array(chosen)[node] % CUTS
         node = 2 * node + (bins[np.arange(len(bins)), feature] > cut)
         taken += chosen

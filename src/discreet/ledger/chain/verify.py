@@ -34,26 +34,26 @@ def caught_up(rows: LedgerRows, known: Book, look: int) -> Book:
         LedgerCorrupt: names the first entry that does not fit.
     """
     start, genesis = max(0, known.head.number - look), rows.genesis()
-    at = genesis if start == 0 else None
+    head = genesis if start == 0 else None
     page = rows.after(start, known.head.number - start + LOOK)
     for entry in page[: known.head.number - start]:
         check(entry)
-        if entry.number != (start if at is None else at.number) + 1:
-            raise corrupt((start if at is None else at.number) + 1, "is missing")
-        if at is not None and entry.previous != at.hash:
+        if entry.number != (start if head is None else head.number) + 1:
+            raise corrupt((start if head is None else head.number) + 1, "is missing")
+        if head is not None and entry.previous != head.hash:
             raise corrupt(entry.number, "does not follow from the one before it")
-        at = Head(entry.number, entry.hash)
-    if at is None or at.number < known.head.number:
-        cut = (start if at is None else at.number) + 1
+        head = Head(entry.number, entry.hash)
+    if head is None or head.number < known.head.number:
+        cut = (start if head is None else head.number) + 1
         raise LedgerCorrupt(
             f"Entry {cut} of the ledger is gone, with all after it: its head names entry {known.head.number}.",
             "Put the newest copy of the ledger back; where there is none, `discreet budget adopt` goes on, and "
             "counts the lost charges as spent.",
         )
-    if at.hash != known.head.hash:
-        raise corrupt(at.number, "is not the one that the ledger's head names")
-    if (page[at.number - start - 1].totals if at.number else Book(genesis, {}).digest) != known.digest:
-        raise corrupt(at.number, "has other totals than the ledger's head")
+    if head.hash != known.head.hash:
+        raise corrupt(head.number, "is not the one that the ledger's head names")
+    if (page[head.number - start - 1].totals if head.number else Book(genesis, {}).digest) != known.digest:
+        raise corrupt(head.number, "has other totals than the ledger's head")
     book, rest = known, page[known.head.number - start :]
     while rest:
         for entry in rest:

@@ -52,11 +52,11 @@ class PostgresRows(TableRows):
 
     def answer(self, number: int) -> Iterator[bytes]:
         """See `LedgerRows`."""
-        at = 0
+        index = 0
         find = "SELECT content FROM discreet_answer WHERE number = ? AND piece = ?"
-        while (row := self._first(find, number, at)) is not None:
+        while (row := self._first(find, number, index)) is not None:
             yield bytes(row[0])
-            at += 1
+            index += 1
 
     def stray(self) -> bool:
         """See `LedgerRows`."""
@@ -74,14 +74,14 @@ class PostgresRows(TableRows):
         with self._connection.pipeline():
             for entry, answer in entries:
                 self._add(entry)
-                for at, piece in enumerate(pieces(io.BytesIO(answer or b""))):
-                    self.execute(_ADD_PIECE, (entry.number, at, piece))
+                for index, piece in enumerate(pieces(io.BytesIO(answer or b""))):
+                    self.execute(_ADD_PIECE, (entry.number, index, piece))
 
     def add_large(self, entry: Entry, answer: BinaryIO) -> None:
         """See `TableRows`."""
         self._add(entry)
-        for at, piece in enumerate(pieces(answer)):
-            self.execute(_ADD_PIECE, (entry.number, at, piece))
+        for index, piece in enumerate(pieces(answer)):
+            self.execute(_ADD_PIECE, (entry.number, index, piece))
 
     def _add(self, entry: Entry) -> None:
         self.execute(ADD_ENTRY, entry_row(entry))

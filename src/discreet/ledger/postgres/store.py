@@ -194,7 +194,7 @@ class PostgresStore:
                 lost = self._connection is None or self._connection.closed
                 self.release()
                 if lost:
-                    step.at = None  # nothing of the transaction stands, and no request is to blame
+                    step.request = None  # nothing of the transaction stands, and no request is to blame
                     if self._again(requests):
                         return
             except Exception as error:  # ours, or of the file that an answer comes from
@@ -208,7 +208,11 @@ class PostgresStore:
             else:
                 return
             if not step.sharing:
-                fail(requests if step.at is None else [step.at], problem, unwritten=not step.committing)
+                fail(
+                    requests if step.request is None else [step.request],
+                    problem,
+                    unwritten=not step.committing,
+                )
         finally:
             self._lock.release()
 

@@ -185,13 +185,13 @@ def _totals(rows: SqlRows, book: Book, noted: Noted | None) -> dict[str, Tally]:
     }
 
 
-def _larger(one: Tally, two: Tally) -> Tally:
-    loss = Loss(max(one.loss.epsilon, two.loss.epsilon), max(one.loss.delta, two.loss.delta))
-    return Tally(loss, max(one.squares, two.squares), max(one.count, two.count))
+def _larger(first: Tally, second: Tally) -> Tally:
+    loss = Loss(max(first.loss.epsilon, second.loss.epsilon), max(first.loss.delta, second.loss.delta))
+    return Tally(loss, max(first.squares, second.squares), max(first.count, second.count))
 
 
-def _sum(one: Tally, two: Tally) -> Tally:
-    return Tally(one.loss + two.loss, one.squares + two.squares, one.count + two.count)
+def _sum(first: Tally, second: Tally) -> Tally:
+    return Tally(first.loss + second.loss, first.squares + second.squares, first.count + second.count)
 
 
 def _posting(rows: SqlRows, book: Book, account: str, tally: Tally) -> Posting:

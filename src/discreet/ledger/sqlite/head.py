@@ -128,13 +128,13 @@ class HeadFile:
         raw = _read(self._fd, size)
         if raw != self._raw or self._noted is None:
             slots = [_slot(raw[: size // 2]), _slot(raw[size // 2 :])]
-            known = [one for one in slots if one is not None]
+            known = [slot for slot in slots if slot is not None]
             if not known or len({identity for identity, _ in known}) > 1:
                 raise LedgerError(
                     f"The ledger's head {self.path} is unreadable.",
                     "Let `discreet budget adopt` make a new one.",
                 )
-            identity, book = max(known, key=lambda one: one[1].head.number)
+            identity, book = max(known, key=lambda slot: slot[1].head.number)
             self._next = 1 if slots[0] is not None and slots[0][1] is book else 0
             self._raw, self._noted = raw, Noted(identity, book, len(known) < 2)
         return self._noted
@@ -152,14 +152,14 @@ class HeadFile:
         if both or len(data) > slot:
             self._anew(data)
             return
-        known, at, whole = self._raw, self._next, data.ljust(slot, b"\0")
+        known, index, whole = self._raw, self._next, data.ljust(slot, b"\0")
         self._raw, self._noted = b"", None
-        _write(self._fd, whole, at * slot)
+        _write(self._fd, whole, index * slot)
         _sync(self._fd)
         if len(known) == 2 * slot:
             # The next charge reads the file again; while its bytes are those that were written here, the head is known.
-            self._raw = known[: at * slot] + whole + known[(at + 1) * slot :]
-            self._noted, self._next = Noted(identity, book, False), 1 - at
+            self._raw = known[: index * slot] + whole + known[(index + 1) * slot :]
+            self._noted, self._next = Noted(identity, book, False), 1 - index
         if len(_numbers) >= KNOWN:
             _numbers.clear()
         _numbers[whole] = book.head.number
@@ -200,7 +200,7 @@ def read_number(path: str) -> int | None:
     finally:
         os.close(fd)
     named = (_number(raw[: len(raw) // 2]), _number(raw[len(raw) // 2 :]))
-    return max((one for one in named if one is not None), default=None)
+    return max((number for number in named if number is not None), default=None)
 
 
 def missing(path: str) -> LedgerError:
@@ -287,8 +287,8 @@ def _read(fd: int, size: int) -> bytes:
     return b"".join(parts)
 
 
-def _write(fd: int, data: bytes, at: int) -> None:
-    os.lseek(fd, at, os.SEEK_SET)
+def _write(fd: int, data: bytes, offset: int) -> None:
+    os.lseek(fd, offset, os.SEEK_SET)
     while data:
         data = data[os.write(fd, data) :]
 

@@ -86,7 +86,7 @@ def connected(where: str, timeout: float) -> sqlite3.Connection:
 
 def _see_new(where: str, place: str) -> None:
     """See that no ledger was here whose two files were removed. It had a head before it had any other file."""
-    rest = [one for one in beside(where) if os.path.exists(one)]
+    rest = [path for path in beside(where) if os.path.exists(path)]
     if rest and not _size(place) and not _size(where):
         raise LedgerError(
             f"The ledger at {where} is gone with its head. There was one: {' and '.join(rest)} stayed behind.",

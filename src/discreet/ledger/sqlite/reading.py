@@ -102,7 +102,7 @@ class ReadingStore:
 def only_readable(path: str) -> bool:
     """Whether there is a ledger at a path that this user may read and not write."""
     places = [path, head_of(path)]
-    if not all(os.path.isfile(one) and os.access(one, os.R_OK) for one in places):
+    if not all(os.path.isfile(place) and os.access(place, os.R_OK) for place in places):
         return False
     folder = os.path.dirname(os.path.realpath(path))
-    return not (all(os.access(one, os.W_OK) for one in places) and os.access(folder, os.W_OK | os.X_OK))
+    return not (all(os.access(place, os.W_OK) for place in places) and os.access(folder, os.W_OK | os.X_OK))

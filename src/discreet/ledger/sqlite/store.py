@@ -177,7 +177,11 @@ class SqliteStore:
             else:
                 return
             if not step.sharing:
-                fail(requests if step.at is None else [step.at], problem, unwritten=not step.committing)
+                fail(
+                    requests if step.request is None else [step.request],
+                    problem,
+                    unwritten=not step.committing,
+                )
         finally:
             if self._head is not None:
                 self._head.unlock()

@@ -136,7 +136,7 @@ def _transform(values: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     out, half = values.copy(), 1
     while half < out.size:
         pairs = out.reshape(-1, 2, half)
-        one, other = pairs[:, 0].copy(), pairs[:, 1].copy()
-        pairs[:, 0], pairs[:, 1] = one + other, one - other
+        first, second = pairs[:, 0].copy(), pairs[:, 1].copy()
+        pairs[:, 0], pairs[:, 1] = first + second, first - second
         half *= 2
     return out

@@ -253,11 +253,11 @@ def _count(d: SupportsIndex) -> int:
 def _covers(scale: Fraction, m: int, together: int, level: Fraction) -> bool:
     """Whether P(|Z| <= m)^together >= level is proven; P(|Z| > m) = 2 q^(m+1)/(1 + q), q = e^(-1/scale)."""
     precision = 192 + together.bit_length() + level.denominator.bit_length()
-    one = 1 << precision
+    unit = 1 << precision
     _, tail = enclose_exp((m + 1) / scale, precision)
     least, _ = enclose_exp(1 / scale, precision)
-    inside = max(0, one - -(-2 * tail * one // (one + least)))  # rounded down, as is each product below
-    power = one
+    inside = max(0, unit - -(-2 * tail * unit // (unit + least)))  # rounded down, as is each product below
+    power = unit
     for digit in f"{together:b}":
         power = power * power >> precision
         if digit == "1":

@@ -106,8 +106,8 @@ class SmoothLaplace(SmoothNoise):
                 "So small an epsilon and delta buy no such noise.", "Take more, or another method."
             )
 
-        def scale(one: tuple[int, Fraction]) -> Fraction:
-            return smooth_sensitivity(rung, guess, _kept_share(one[0])) / one[1]
+        def scale(pair: tuple[int, Fraction]) -> Fraction:
+            return smooth_sensitivity(rung, guess, _kept_share(pair[0])) / pair[1]
 
         steps, shift = min(possible, key=scale)
         object.__setattr__(self, "steps", steps)

@@ -83,8 +83,8 @@ class Staircase(PureLoss):
     @property
     def inner(self) -> int:
         """How much of a step belongs to the level inside, in grid steps: where E|noise| is least, about."""
-        at = self.width / (1 + math.exp(self.epsilon / 2))
-        choices = {min(max(1, r), self.width) for r in (math.floor(at), math.ceil(at))}
+        optimum = self.width / (1 + math.exp(self.epsilon / 2))
+        choices = {min(max(1, r), self.width) for r in (math.floor(optimum), math.ceil(optimum))}
         return min(choices, key=self._mean_abs)  # any choice is private
 
     def release(self, value: Any) -> Any:
@@ -115,8 +115,8 @@ class Staircase(PureLoss):
         """P(noise = x), which is 0 off the grid; same shape as x."""
         k = np.asarray(x, np.float64) / float(self._grid)
         here = mass(k, self.epsilon, self.width, self.inner)
-        at: npt.NDArray[np.float64] = np.where(k == np.floor(k), here, 0.0)[()]
-        return at
+        probability: npt.NDArray[np.float64] = np.where(k == np.floor(k), here, 0.0)[()]
+        return probability
 
     @property
     def mean_abs(self) -> float:

@@ -221,15 +221,15 @@ def _small(scale: Fraction, delta: Fraction, over: int, count: int, groups: int)
     """Whether so many new groups, each with that count and a threshold so far over it, are shown rarely enough."""
     rate = 1 / scale
     bits = 128 + groups.bit_length() + math.ceil(1 / delta).bit_length()
-    one = 1 << bits
+    unit = 1 << bits
     q_low = enclose_exp(rate, bits)[0]
-    tail_high = one if over == 0 else enclose_exp(over * rate, bits)[1]
-    p_high = -((-tail_high << bits) // (one + q_low))
-    if p_high > one - enclose_exp(count * rate, bits)[1]:
+    tail_high = unit if over == 0 else enclose_exp(over * rate, bits)[1]
+    p_high = -((-tail_high << bits) // (unit + q_low))
+    if p_high > unit - enclose_exp(count * rate, bits)[1]:
         return False
-    missed, power, left = one, one - p_high, groups  # (1 - p)^groups from below, by repeated squaring
+    missed, power, left = unit, unit - p_high, groups  # (1 - p)^groups from below, by repeated squaring
     while left:
         if left & 1:
             missed = missed * power >> bits
         power, left = power * power >> bits, left >> 1
-    return (one - missed) * delta.denominator <= delta.numerator << bits
+    return (unit - missed) * delta.denominator <= delta.numerator << bits

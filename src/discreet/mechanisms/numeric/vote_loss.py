@@ -196,11 +196,13 @@ class VoteLoss(PureLoss):
             noisy: as released.
             limit: the loss for all votes alike, which no votes pass.
         """
-        total, logarithm = (int(one) for one in noisy)
+        total, logarithm = (int(number) for number in noisy)
         up = (logarithm + math.log(1 / (2 * MISSED)) * float(self._step)) / FINE
         beyond = math.tan(math.pi * (0.5 - MISSED)) * 12 / float(self.epsilon) * math.exp(min(up, 600))
         least = self._at(self.order, 0)
-        found, most = (min(limit, max(least, self._at(self.order, one))) for one in (total, total + beyond))
+        found, most = (
+            min(limit, max(least, self._at(self.order, moment))) for moment in (total, total + beyond)
+        )
         return ToldLoss(found, most, self.epsilon, self.order)
 
 

@@ -55,8 +55,8 @@ class FlippedQuantile(ExponentialQuantile):
         assert not bound, "a bound weighs more than a leaf"
         out = np.empty(len(margin), np.int64)
         size = max(1, COINS // self.measure.leaves)
-        for at in range(0, len(out), size):
-            here = np.arange(at, min(at + size, len(out)))
+        for begin in range(0, len(out), size):
+            here = np.arange(begin, min(begin + size, len(out)))
             leaf, off, starts = self._leaves(Candidates.of(counts, self.measure, parts[here]), margin[here])
             heads = np.flatnonzero(bernoulli_exp(off, scale=self._scale))
             first = np.searchsorted(heads, np.append(starts, len(leaf)))
@@ -68,8 +68,8 @@ class FlippedQuantile(ExponentialQuantile):
         leaf, off, starts = self._leaves(some, margin)
         out = np.zeros(len(some.start))
         mechanism = PermuteAndFlip(self.epsilon, self.moves * self.q.denominator)
-        for at, (first, last) in enumerate(zip(starts, np.append(starts[1:], len(leaf)), strict=True)):
-            own = np.flatnonzero((some.part == at) & (some.start < some.stop))
+        for part, (first, last) in enumerate(zip(starts, np.append(starts[1:], len(leaf)), strict=True)):
+            own = np.flatnonzero((some.part == part) & (some.start < some.stop))
             place = own[np.searchsorted(some.start[own], leaf[first:last], "right") - 1]
             np.add.at(out, place, mechanism.probabilities(-off[first:last]))
         return out
@@ -77,8 +77,8 @@ class FlippedQuantile(ExponentialQuantile):
     def _leaves(self, some: Candidates, margin: Integers) -> tuple[Integers, Integers, Integers]:
         """All leaves that may be chosen, how much farther each is than the nearest, and where those of a part begin."""
         many = some.stop - some.start
-        at = np.repeat(np.arange(len(many)), many)
-        leaf = some.start[at] + np.arange(len(at)) - (np.cumsum(many) - many)[at]
+        candidate = np.repeat(np.arange(len(many)), many)
+        leaf = some.start[candidate] + np.arange(len(candidate)) - (np.cumsum(many) - many)[candidate]
         starts = (np.cumsum(many) - many)[some.starts]
-        off = some.distances(self.q, margin)[at]
-        return leaf, off - np.minimum.reduceat(off, starts)[some.part[at]], starts
+        off = some.distances(self.q, margin)[candidate]
+        return leaf, off - np.minimum.reduceat(off, starts)[some.part[candidate]], starts

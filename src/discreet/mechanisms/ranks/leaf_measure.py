@@ -101,13 +101,13 @@ class LeafMeasure:
     @property
     def whole(self) -> int:
         """The sum of all weights."""
-        return self.each * self.leaves + sum(one.weight * one.many for one in self.rounds)
+        return self.each * self.leaves + sum(multiples.weight * multiples.many for multiples in self.rounds)
 
     def of(self, start: Integers, stop: Integers) -> Integers:
         """The weight of the leaves from each start to before each stop: int64 array (n,)."""
         out = self.each * (stop - start)
-        for one in self.rounds:
-            out += one.weight * (one.before(stop) - one.before(start))
+        for multiples in self.rounds:
+            out += multiples.weight * (multiples.before(stop) - multiples.before(start))
         return out
 
     def leaf(self, start: Integers, stop: Integers, place: Integers) -> Integers:
@@ -115,11 +115,11 @@ class LeafMeasure:
         even = self.each * (stop - start)
         out = start + np.minimum(place, even - 1) // self.each
         place = place - even
-        for one in self.rounds:
-            before = one.before(start)
-            weight = one.weight * (one.before(stop) - before)
+        for multiples in self.rounds:
+            before = multiples.before(start)
+            weight = multiples.weight * (multiples.before(stop) - before)
             here = (place >= 0) & (place < weight)
-            out = np.where(here, one.leaf(before + np.clip(place, 0, None) // one.weight), out)
+            out = np.where(here, multiples.leaf(before + np.clip(place, 0, None) // multiples.weight), out)
             place = place - weight
         return np.asarray(out)
 

@@ -148,8 +148,10 @@ class LikelyLeaves:
         bound = own * np.exp(-farther / float(self.scale)) * 2**FINER
         out &= (units <= bound * (1 + ROUNDED) + 1) | (farther == 0)
         open_ = out & (farther > 0) & (units >= bound * (1 - ROUNDED) - 2)
-        for at in np.flatnonzero(open_):
-            out[at] = _below(int(units[at]), int(own[at]), Fraction(int(farther[at])) / self.scale)
+        for proposal in np.flatnonzero(open_):
+            out[proposal] = _below(
+                int(units[proposal]), int(own[proposal]), Fraction(int(farther[proposal])) / self.scale
+            )
         return out
 
 
@@ -161,7 +163,7 @@ def _shares(
     first = np.minimum.reduceat(np.where(likely, some.start, 1 << 62), some.starts)
     last = np.maximum.reduceat(np.where(likely, some.stop - 1, -1), some.starts)
     none = last < 0
-    first, last = (np.where(none, parts.low, one) for one in (first, last))
+    first, last = (np.where(none, parts.low, leaf) for leaf in (first, last))
     farthest = np.maximum.reduceat(np.where(likely, gaps, 0), some.starts)
     part, outcome = np.repeat(np.arange(size), len(whole)), np.tile(np.arange(len(whole)), size)
     least = mechanism.least(counts, parts[part], first[part], last[part], outcome)

@@ -199,10 +199,10 @@ class ExponentialQuantile(PureLoss):
             leaf[left], before[left] = drawn, some.below[chosen]
             again = some.far[chosen]
             if again.any():
-                at = np.flatnonzero(again)
-                rows, off = self._far(counts, here[at], drawn[at], margin[left[at]], cut)
-                before[left[at]] = rows
-                again[at] = ~np.asarray(bernoulli_exp(off - gaps[chosen[at]], scale=self._scale))
+                indices = np.flatnonzero(again)
+                rows, off = self._far(counts, here[indices], drawn[indices], margin[left[indices]], cut)
+                before[left[indices]] = rows
+                again[indices] = ~np.asarray(bernoulli_exp(off - gaps[chosen[indices]], scale=self._scale))
             left = left[again]
         return leaf, before
 
@@ -223,7 +223,7 @@ class ExponentialQuantile(PureLoss):
         )
         held = np.append(counts.leaf, -1)[entry] == leaf
         held &= entry < counts.starts[parts.group + 1]
-        ends = (counts.rows_before[at] for at in (entry, np.where(held, entry + 1, entry)))
+        ends = (counts.rows_before[position] for position in (entry, np.where(held, entry + 1, entry)))
         below, until = (np.clip(rows - origin, 0, parts.rows) for rows in ends)
         within = until - below
         if cut:

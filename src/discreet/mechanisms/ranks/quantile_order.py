@@ -54,7 +54,7 @@ def steps(quantiles: tuple[Fraction, ...], apart: bool = False) -> tuple[Quantil
         apart: whether each is drawn of all rows.
 
     Example:
-        >>> [str(one.part) for one in steps((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)))]
+        >>> [str(step.part) for step in steps((Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)))]
         ['1/2', '1/2', '1/2']
     """
     wanted = sorted(set(quantiles))
@@ -70,11 +70,11 @@ def steps(quantiles: tuple[Fraction, ...], apart: bool = False) -> tuple[Quantil
         room = (1 << (last - first).bit_length() - 1) - 1
         middle = min(
             range(max(first, last - 1 - room), min(last, first + room + 1)),
-            key=lambda at: abs((wanted[at] - start) / reach - Fraction(1, 2)),
+            key=lambda index: abs((wanted[index] - start) / reach - Fraction(1, 2)),
         )
         part = ((wanted[middle] - start) / reach).limit_denominator(FINEST)
         sides = [
-            one for one in ((first, middle, level + 1), (middle + 1, last, level + 1)) if one[0] < one[1]
+            side for side in ((first, middle, level + 1), (middle + 1, last, level + 1)) if side[0] < side[1]
         ]
         parts += sides
         out.append(QuantileDraw(wanted[middle], part, low, high, level, bool(sides)))
@@ -83,7 +83,7 @@ def steps(quantiles: tuple[Fraction, ...], apart: bool = False) -> tuple[Quantil
 
 def depth(quantiles: tuple[Fraction, ...], apart: bool = False) -> int:
     """How many levels share epsilon, or draws where each is drawn of all rows."""
-    return len(set(quantiles)) if apart else 1 + max(one.level for one in steps(quantiles))
+    return len(set(quantiles)) if apart else 1 + max(step.level for step in steps(quantiles))
 
 
 @lru_cache(maxsize=256)
@@ -94,11 +94,11 @@ def deviations(quantiles: tuple[Fraction, ...], apart: bool = False) -> dict[Fra
     """
     draws, levels = steps(quantiles, apart), depth(quantiles, apart)
     errors: dict[Fraction, npt.NDArray[np.float64]] = {}
-    for at, one in enumerate(draws):
+    for index, step in enumerate(draws):
         error = np.zeros(len(draws))
-        error[at] = np.sqrt(2) * 2 * float(row_moves(one.part)) * levels
-        for beside, times in ((one.below, 1 - one.part), (one.above, one.part)):
+        error[index] = np.sqrt(2) * 2 * float(row_moves(step.part)) * levels
+        for beside, times in ((step.below, 1 - step.part), (step.above, step.part)):
             if beside is not None:
                 error = error + float(times) * errors[beside]
-        errors[one.whole] = error
+        errors[step.whole] = error
     return {q: float(np.sqrt(error @ error)) for q, error in errors.items()}

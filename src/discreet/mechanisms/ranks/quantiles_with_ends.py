@@ -131,18 +131,18 @@ class QuantilesWithEnds(PureLoss):
 
     def moves(self, q: Fraction) -> Fraction:
         """By how much one neighbour step moves the distances from a quantile, summed over all groups and parts."""
-        one = self._step(q)
-        return moves(one.part, self.rows, self.neighbours, self.groups if not one.level else 2)
+        step = self._step(q)
+        return moves(step.part, self.rows, self.neighbours, self.groups if not step.level else 2)
 
     def number(self, q: Fraction) -> ExponentialQuantile:
         """The mechanism of the number, in its part; with an interval, of the ends as well."""
         from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 
-        one = self._step(q)
-        flips = self.measure.leaves <= FEW and not self.measure.rounds and not one.splits
+        step = self._step(q)
+        flips = self.measure.leaves <= FEW and not self.measure.rounds and not step.splits
         plain = FlippedQuantile if flips else ExponentialQuantile
         mechanism = SurroundedQuantile if self.ends else plain
-        return mechanism(self.level, one.part, self.measure, self.moves(q))
+        return mechanism(self.level, step.part, self.measure, self.moves(q))
 
     def deviation(self, q: Fraction) -> float:
         """The standard deviation of the rank of a number, in rows, where values lie densely."""
@@ -151,9 +151,9 @@ class QuantilesWithEnds(PureLoss):
 
     def reach(self, q: Fraction) -> int:
         """How many rows from a quantile of all rows its leaves may be drawn one by one; hardly ever more."""
-        one = self._step(q)
+        step = self._step(q)
         return self.number(q).reach + max(
-            (self.number(by).reach for by in (one.below, one.above) if by is not None), default=0
+            (self.number(by).reach for by in (step.below, step.above) if by is not None), default=0
         )
 
     def _step(self, q: Fraction) -> QuantileDraw:
@@ -162,7 +162,7 @@ class QuantilesWithEnds(PureLoss):
     # Each of many quantiles asks for these, and to look them up by all quantiles takes as long as there are some.
     @cached_property
     def _steps(self) -> dict[Fraction, QuantileDraw]:
-        return {one.whole: one for one in steps(self.quantiles, self.ends)}
+        return {step.whole: step for step in steps(self.quantiles, self.ends)}
 
     @cached_property
     def _deviations(self) -> dict[Fraction, float]:
@@ -203,32 +203,32 @@ class QuantilesWithEnds(PureLoss):
         from discreet.mechanisms.ranks.surrounded_quantile import SurroundedQuantile
 
         drawn = {}
-        for one in self._steps.values():
-            number = self.number(one.whole)
+        for step in self._steps.values():
+            number = self.number(step.whole)
             assert isinstance(number, SurroundedQuantile)
             found = number.surround(counts, whole)
-            drawn[one.whole] = [found.leaf, found.low, found.high]
+            drawn[step.whole] = [found.leaf, found.low, found.high]
         return drawn
 
     def _in_parts(self, counts: SparseCounts, whole: Parts) -> dict[Fraction, list[Integers]]:
         """Draw each quantile of the rows of its part."""
         drawn: dict[Fraction, list[Integers]] = {}
         rows: dict[Fraction, Integers] = {}  # before each place where others are split; secret
-        for one in self._steps.values():
+        for step in self._steps.values():
             parts = Parts(
                 whole.group,
-                whole.low if one.below is None else drawn[one.below][0],
-                whole.high if one.above is None else drawn[one.above][0] + 1,
-                whole.first if one.below is None else rows[one.below],
-                whole.last if one.above is None else rows[one.above],
+                whole.low if step.below is None else drawn[step.below][0],
+                whole.high if step.above is None else drawn[step.above][0] + 1,
+                whole.first if step.below is None else rows[step.below],
+                whole.last if step.above is None else rows[step.above],
             )
-            number = self.number(one.whole)
-            if one.splits:
+            number = self.number(step.whole)
+            if step.splits:
                 leaf, before = number.split(counts, parts)
-                rows[one.whole] = parts.first + before
+                rows[step.whole] = parts.first + before
             else:
                 leaf = number.choose(counts, parts, 0 * whole.group)
-            drawn[one.whole] = [leaf]
+            drawn[step.whole] = [leaf]
         return drawn
 
 

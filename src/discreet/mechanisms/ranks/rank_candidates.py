@@ -122,7 +122,9 @@ class Candidates:
         # Entries of the counts that hold rows of the part in leaves that may be chosen, and those near the rank.
         first = np.searchsorted(rows[1:], origin, "right")
         last = np.maximum(first, np.searchsorted(rows[:-1], origin + size))
-        first, last = (np.clip(counts.entry(parts.group, at), first, last) for at in (parts.low, parts.high))
+        first, last = (
+            np.clip(counts.entry(parts.group, leaf), first, last) for leaf in (parts.low, parts.high)
+        )
         near = origin + np.clip(rank, before(first), before(last))
         begin = np.clip(np.searchsorted(rows[1:], near - min(reach, 1 << 61), "right"), first, last)
         end = np.clip(np.searchsorted(rows[:-1], near + min(reach, 1 << 61)), begin, last)
@@ -172,19 +174,28 @@ class Candidates:
         """The same with the places of each leaf, those with as many rows before them as one; gaps weigh likewise."""
         held = (self.within > 0) & ~self.far
         many = np.where(held, np.minimum(self.within + 1, PIECES), 1)
-        at = np.repeat(np.arange(len(many)), many)
-        number = np.arange(len(at)) - (np.cumsum(many) - many)[at]
-        rows = self.within[at]
+        candidate = np.repeat(np.arange(len(many)), many)
+        number = np.arange(len(candidate)) - (np.cumsum(many) - many)[candidate]
+        rows = self.within[candidate]
         few = rows < PIECES
         first = np.where(few, _first_place(number, rows), number)
         behind = np.where(few, _first_place(number + 1, rows), number + 1)
-        cut = held[at]
-        below = self.below[at] + np.where(cut, rows_before_place(np.minimum(first, PIECES - 1), rows), 0)
+        cut = held[candidate]
+        below = self.below[candidate] + np.where(
+            cut, rows_before_place(np.minimum(first, PIECES - 1), rows), 0
+        )
         starts = (np.cumsum(many) - many)[self.starts]
-        weight = self.weight[at] * np.where(cut, behind - first, PIECES)
+        weight = self.weight[candidate] * np.where(cut, behind - first, PIECES)
         within = np.where(cut, 0, rows)
         return Candidates(
-            starts, self.start[at], self.stop[at], below, within, self.total[at], self.part[at], weight
+            starts,
+            self.start[candidate],
+            self.stop[candidate],
+            below,
+            within,
+            self.total[candidate],
+            self.part[candidate],
+            weight,
         )
 
     def distances(self, q: Fraction, margin: Integers) -> Integers:

@@ -59,11 +59,11 @@ class SparseCounts:
             InvalidParameter: the arrays differ in length, or name a group that is none.
 
         Example:
-            >>> one = SparseCounts.of(2, 9, np.array([1, 0, 1]), np.array([5, 7, 5]), np.array([1, 2, 3]))
-            >>> one.starts.tolist(), one.leaf.tolist(), one.count.tolist()
+            >>> counts = SparseCounts.of(2, 9, np.array([1, 0, 1]), np.array([5, 7, 5]), np.array([1, 2, 3]))
+            >>> counts.starts.tolist(), counts.leaf.tolist(), counts.count.tolist()
             ([0, 1, 2], [7, 5], [2, 4])
         """
-        group, leaf, count = (np.asarray(one, np.int64) for one in (group, leaf, count))
+        group, leaf, count = (np.asarray(array, np.int64) for array in (group, leaf, count))
         if not group.shape == leaf.shape == count.shape or group.ndim != 1:
             raise InvalidParameter(
                 "Groups, leaves and counts differ in length.", "Give one of each for each count."
@@ -80,8 +80,8 @@ class SparseCounts:
         key, sums = key[order], np.minimum(count[order], MOST)
         del order, leaf, group, count  # they may be millions of leaves
         if (key[1:] == key[:-1]).any():
-            at = np.flatnonzero(np.diff(key, prepend=-1))
-            key, sums = key[at], np.minimum(np.add.reduceat(sums, at), MOST)
+            begins = np.flatnonzero(np.diff(key, prepend=-1))
+            key, sums = key[begins], np.minimum(np.add.reduceat(sums, begins), MOST)
         starts = np.searchsorted(key, np.arange(groups + 1) * leaves).astype(np.int64)
         return cls(groups, starts, key if groups == 1 else key % leaves, sums)
 
@@ -159,12 +159,12 @@ class SparseCounts:
     def __getitem__(self, some: slice) -> SparseCounts:
         """Some groups that stand together."""
         first, last, _ = some.indices(self.groups)
-        at = slice(self.starts[first], self.starts[last])
-        starts = self.starts[first : last + 1] - at.start
+        span = slice(self.starts[first], self.starts[last])
+        starts = self.starts[first : last + 1] - span.start
         if self.stop is None:
-            return SparseCounts(last - first, starts, self.leaf[at], self.count[at])
+            return SparseCounts(last - first, starts, self.leaf[span], self.count[span])
         return SparseCounts(
-            last - first, starts, self.leaf[at], self.count[at], self.stop[at], lambda: self.finer[some]
+            last - first, starts, self.leaf[span], self.count[span], self.stop[span], lambda: self.finer[some]
         )
 
 

@@ -153,8 +153,12 @@ class SurroundedQuantile(ExponentialQuantile):
         """
         out = Surrounded(*(np.zeros(len(parts.group), np.int64) for _ in range(3)))
         every = np.arange(len(parts.group))
-        groups = [every[at : at + AT_ONCE // FEWEST] for at in range(0, len(every), AT_ONCE // FEWEST)]
-        left = np.concatenate([every[:0], *(self._round(counts, parts, one, out, False) for one in groups)])
+        groups = [
+            every[begin : begin + AT_ONCE // FEWEST] for begin in range(0, len(every), AT_ONCE // FEWEST)
+        ]
+        left = np.concatenate(
+            [every[:0], *(self._round(counts, parts, group, out, False) for group in groups)]
+        )
         while left.size:
             some = left[: AT_ONCE // len(self.weights)]
             left = np.concatenate([left[len(some) :], self._round(counts, parts, some, out, True)])
@@ -235,8 +239,8 @@ class SurroundedQuantile(ExponentialQuantile):
 
         The quantile is above a lower end by fewer rows the higher the leaf is, and below an upper end by more.
         """
-        kind, at = outcome // len(self.radii), outcome % len(self.radii)
-        radius, narrower = self.radii[at], self.radii[at] // 2
+        kind, index = outcome // len(self.radii), outcome % len(self.radii)
+        radius, narrower = self.radii[index], self.radii[index] // 2
         down, up = last - parts.low, parts.high - 1 - first  # at most so many leaves lie beside one
         to_low, to_high = (kind == UPPER) | (kind == NONE), (kind == LOWER) | (kind == NONE)
         most = self.most
@@ -258,7 +262,7 @@ class SurroundedQuantile(ExponentialQuantile):
 
         sure = self.sure + np.where(kind == BOTH, 0, math.ceil(BOUNDED * self._scale))
         inner = surely(narrower, last, first)
-        inner[(at == 0) | (kind == NONE)] = -most
+        inner[(index == 0) | (kind == NONE)] = -most
         beyond = self._beyond(counts, parts, first, last, kind, radius) - sure
         off = np.maximum(np.maximum(0, -surely(radius, first, last)), np.maximum(inner, beyond))
         off[(~to_low & (radius > down)) | (~to_high & (radius > up))] = NEVER
@@ -289,7 +293,7 @@ class SurroundedQuantile(ExponentialQuantile):
     def most(self) -> int:
         """So many rows, times the denominator of q, stand for all that are more; so sure is each bound."""
         scales = quantile.REACH, BOUNDED, RUNGS[-1][1]
-        return min(sum(math.ceil(one * self._scale) for one in scales) + self.sure, NEVER // 4)
+        return min(sum(math.ceil(scale * self._scale) for scale in scales) + self.sure, NEVER // 4)
 
     @property
     def reach(self) -> int:

@@ -149,19 +149,19 @@ class Ladder(PureLoss):
 
     def half_width_up_to(self, width: int, confidence: Number = 0.95) -> int:
         """The same for all widths up to this one: the largest of some that are spread over them."""
-        widths = sorted({round(width * at / _WIDTHS) for at in range(_WIDTHS + 1)} | {0})
+        widths = sorted({round(width * step / _WIDTHS) for step in range(_WIDTHS + 1)} | {0})
         rungs, far = self.rungs, self._far
         # The rungs of several widths are mostly the same ones.
         shared = width < len(widths) * rungs
-        every = [self.rung(at) for at in range(widths[-1] + rungs)] if shared else []
+        every = [self.rung(index) for index in range(widths[-1] + rungs)] if shared else []
         return max(
             self._half_width(
-                every[one : one + rungs] if shared else [self.rung(one + t) for t in range(rungs)],
+                every[start : start + rungs] if shared else [self.rung(start + t) for t in range(rungs)],
                 confidence,
                 far,
             )
-            for one in widths
-            if one >= 0
+            for start in widths
+            if start >= 0
         )
 
     @property
@@ -180,11 +180,11 @@ class Ladder(PureLoss):
         allowed = (1 - level) * (1 + tails[0])
         if tails[0] <= allowed:
             return 0
-        at = int(np.argmax(tails[1:] <= allowed))
+        rung = int(np.argmax(tails[1:] <= allowed))
         if tails[-1] > allowed:
             return self.most
-        inside = math.ceil(float((tails[at] - allowed) / weights[at] * sizes[at]) - 1e-9)
-        return min(self.most, sum(rungs[:at]) + inside)
+        inside = math.ceil(float((tails[rung] - allowed) / weights[rung] * sizes[rung]) - 1e-9)
+        return min(self.most, sum(rungs[:rung]) + inside)
 
     def probabilities(self, exact: Climbed) -> list[float]:
         """The law of `release` for each integer from 0 to `most`: not private; for proofs, on small ranges."""

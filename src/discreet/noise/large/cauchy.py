@@ -45,13 +45,13 @@ def draw(source: RandomSource, scale: Fraction, width: int = _WIDTH) -> int:
                 end << width | int(word) for end, word in zip((x, y), source.words(2, width), strict=True)
             )
             bits += width
-            one = 1 << bits
+            radius = 1 << bits
             # u lies between low and high, and v between y and y + 1, in units of 2^-bits.
-            low, high = 2 * x - one, 2 * x + 2 - one
+            low, high = 2 * x - radius, 2 * x + 2 - radius
             nearest = 0 if low < 0 < high else min(abs(low), abs(high))
-            if nearest**2 + y**2 >= one**2:
+            if nearest**2 + y**2 >= radius**2:
                 break  # outside of the disc: begin again
-            if max(abs(low), abs(high)) ** 2 + (y + 1) ** 2 > one**2 or not y:
+            if max(abs(low), abs(high)) ** 2 + (y + 1) ** 2 > radius**2 or not y:
                 continue
             # floor(s u/v + 1/2) at the least and the largest quotient
             ends = [

@@ -68,7 +68,7 @@ def uniform_large(n: int) -> int:
 def choose(source: RandomSource, weights: Sequence[int], scale: Fraction, precision: int = _PRECISION,
            width: int = _WORD) -> int:  # fmt: skip
     """The same from a source of random words; tests choose few bits."""
-    first = next(at for at, weight in enumerate(weights) if weight)
+    first = next(index for index, weight in enumerate(weights) if weight)
     _, factor = enclose_exp(1 / scale, precision)
     power, shares = 1 << precision, []
     for weight in weights[first:]:

@@ -202,5 +202,5 @@ def single(size: int) -> Factors:
 
 def error(factors: Factors, families: Sequence[RangeFamily], every: int = 1) -> float:
     """The geometric mean of the standard deviations of some families of sums."""
-    logs = [math.log(max(factors.variance(one, every), 1e-300)) for one in families]
+    logs = [math.log(max(factors.variance(family, every), 1e-300)) for family in families]
     return math.exp(sum(logs) / len(logs) / 2)

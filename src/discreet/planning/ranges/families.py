@@ -29,9 +29,9 @@ class WindowFrame:
 
     def ends(self, size: int) -> tuple[Integers, Integers]:
         """Of each sum the number of the first value, and of the value behind the last one."""
-        at = np.arange(size)
-        first = np.zeros(size, np.int64) if self.before is None else np.clip(at - self.before, 0, size)
-        last = np.full(size, size) if self.after is None else np.clip(at + 1 + self.after, 0, size)
+        index = np.arange(size)
+        first = np.zeros(size, np.int64) if self.before is None else np.clip(index - self.before, 0, size)
+        last = np.full(size, size) if self.after is None else np.clip(index + 1 + self.after, 0, size)
         return first, np.maximum(first, last)
 
     @property

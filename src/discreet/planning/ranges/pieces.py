@@ -108,9 +108,9 @@ class _PieceSearch:
         self.ends = np.cumsum([len(table) for table in self.tables])[:-1]
         self.apart = math.log(2 * (alone * len(asked)) ** 2) - MARGIN
 
-    def value(self, one: Pieces) -> float:
+    def value(self, pieces: Pieces) -> float:
         """The mean of the logarithms of the variances of the tables, and a penalty."""
-        return self._mean(one.of_sums(self.sums))[0]
+        return self._mean(pieces.of_sums(self.sums))[0]
 
     def _mean(self, variances: Floats) -> tuple[float, Floats]:
         """That, and its gradient by the variances."""

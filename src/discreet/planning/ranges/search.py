@@ -60,16 +60,18 @@ class _FactorSearch:
         self.fade = _fade(families)
         self.known: dict[Factors, float] = {}
 
-    def value(self, one: Factors) -> float:
+    def value(self, factors: Factors) -> float:
         """The error of a matrix; infinite for one that is too large, or leaves a value no weight."""
-        if one not in self.known:
-            weight = sum(weight for _, weight in one.levels)
-            hats = sum(self.size / apart for apart, _ in one.levels)
+        if factors not in self.known:
+            weight = sum(weight for _, weight in factors.levels)
+            hats = sum(self.size / apart for apart, _ in factors.levels)
             sound = (
-                weight < WHOLE_WEIGHT and hats <= MOST_HATS and all(w > 0 and a > 1 for a, w in one.levels)
+                weight < WHOLE_WEIGHT
+                and hats <= MOST_HATS
+                and all(w > 0 and a > 1 for a, w in factors.levels)
             )
-            self.known[one] = error(one, self.families, self.every) if sound else np.inf
-        return self.known[one]
+            self.known[factors] = error(factors, self.families, self.every) if sound else np.inf
+        return self.known[factors]
 
     def best(self) -> Factors:
         """Of one, two and three levels the best start, moved as far as it helps."""
@@ -109,20 +111,20 @@ class _FactorSearch:
                 step /= 2
         return found
 
-    def _near(self, one: Factors, step: float) -> Iterator[Factors]:
-        for at, sign in itertools.product(range(len(one.levels)), (-1, 1)):
-            apart, weight = one.levels[at]
+    def _near(self, factors: Factors, step: float) -> Iterator[Factors]:
+        for index, sign in itertools.product(range(len(factors.levels)), (-1, 1)):
+            apart, weight = factors.levels[index]
             wider = max(2, apart + sign * max(1, round(apart * step)))
             heavier = weight + sign * max(1, round(weight * step))
             for changed in ((wider, weight), (apart, heavier)):
-                levels = [*one.levels]
-                levels[at] = changed
-                yield Factors(one.size, tuple(sorted(levels)), one.fade)
+                levels = [*factors.levels]
+                levels[index] = changed
+                yield Factors(factors.size, tuple(sorted(levels)), factors.fade)
 
 
 def _fade(families: tuple[RangeFamily, ...]) -> int:
     """The end where a value counts in few of the sums: 1 the last values, -1 the first, 0 none."""
-    frames = [one for one in families if isinstance(one, WindowFrame)]
-    forward = any(one.before is None and one.after is not None for one in frames)
-    backward = any(one.after is None and one.before is not None for one in frames)
+    frames = [family for family in families if isinstance(family, WindowFrame)]
+    forward = any(frame.before is None and frame.after is not None for frame in frames)
+    backward = any(frame.after is None and frame.before is not None for frame in frames)
     return forward - backward

@@ -37,7 +37,7 @@ def series(
     groups = series_of(rows, others, nothing)
     for name, group in groups.items():
         words = alt.TitleParams(picture(f"{' · '.join(others)}: ") + name, anchor="start", fontSize=fit.font)
-        beside = [points(group, [along], one, part, list(groups.values())) for one in wanted]
+        beside = [points(group, [along], measure, part, list(groups.values())) for measure in wanted]
         panels = alt.vconcat(*beside, spacing=8) if stacked else alt.hconcat(*beside, spacing=20)
         below.append((beside[0] if len(beside) == 1 else panels).properties(title=words))
     return alt.vconcat(*below, spacing=16)

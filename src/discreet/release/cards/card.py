@@ -93,7 +93,7 @@ def _items(value: object) -> list[str]:
     if isinstance(value, Mapping):
         return [f"{name}: {', '.join(_items(inner))}" for name, inner in value.items()]
     if isinstance(value, list):
-        return ["; ".join(_items(one)) for one in value]
+        return ["; ".join(_items(part)) for part in value]
     return [str(value)]
 
 

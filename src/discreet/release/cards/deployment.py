@@ -72,8 +72,8 @@ def _people(policy: Policy) -> dict[str, Any]:
         return {}
     name, personal = found
     each = [
-        {"class": one, "epsilon": exact(share * policy.budget.epsilon)}
-        for one, share in personal.shares.items()
+        {"class": label, "epsilon": exact(share * policy.budget.epsilon)}
+        for label, share in personal.shares.items()
     ]
     return {"people": {"by": f"{name}.{personal.column}", "classes": each}}
 

@@ -65,9 +65,11 @@ def form_of(request: Request, named: str | None) -> str:
         if named not in FORMS:
             raise InvalidParameter("There is no form of this name.", f"Choose of {', '.join(FORMS)}.")
         return named
-    accepted = [one.partition(";")[0].strip().lower() for one in request.headers.get("accept", "").split(",")]
+    accepted = [
+        kind.partition(";")[0].strip().lower() for kind in request.headers.get("accept", "").split(",")
+    ]
     kinds = {kind.partition(";")[0]: name for name, (kind, _) in FORMS.items()}
-    return next((kinds[one] for one in accepted if one in kinds), "json")
+    return next((kinds[kind] for kind in accepted if kind in kinds), "json")
 
 
 def written(form: str, release: Release, session: AnalystSession) -> Response:
@@ -87,8 +89,8 @@ async def datasets(caller: Reader, service: Here) -> dict[str, Any]:
     """Each with the things that it protects, in words."""
     return {
         "datasets": [
-            {"name": one.name, "words": [f"{subject}: {words}" for subject, words in one.words()]}
-            for one in service.visible(caller)
+            {"name": dataset.name, "words": [f"{subject}: {words}" for subject, words in dataset.words()]}
+            for dataset in service.visible(caller)
         ]
     }
 

@@ -82,7 +82,7 @@ class _Called:
         assert not any(option.field_info.is_required() for option in parts.query_params)
         self._body, self._model = body.name, model
         self._endpoint: Callable[..., Awaitable[Any]] = route.endpoint
-        self._needs = [(one.name, _alone(one)) for one in parts.dependencies]
+        self._needs = [(dependency.name, _alone(dependency)) for dependency in parts.dependencies]
         self._request = parts.request_param_name
 
     def read(self, parsed: Any) -> BaseModel | None:

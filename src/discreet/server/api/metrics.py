@@ -41,7 +41,7 @@ def written(service: Service) -> list[str]:
     ]
     # Charges, not entries: when the answer to one was entered depends on the data, and so does whether it ever was.
     lines += _head("discreet_charges_total", "counter")
-    read = {name: _read(one) for name, one in service.datasets.items()}
+    read = {name: _read(dataset) for name, dataset in service.datasets.items()}
     for name, found in read.items():
         if found is not None:
             lines.append(f'discreet_charges_total{{dataset="{name}"}} {found[0]}')

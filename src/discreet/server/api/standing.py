@@ -51,8 +51,13 @@ def standing(found: DataSet, subject: str, limit: Fraction, loss: Fraction, rele
     last = found.session.ledger.posting(account_of(subject, budget.version))
     past = Tally() if last is None else last.tally
     every = planning.forecast(Loss(limit, budget.delta), past, loss, releases)
-    one = next((one for one in every if one.rule == budget.accountant), every[0])
-    return {"account": subject, "accountant": one.rule, "fit": len(one.spent), "most": exact(one.most)}
+    chosen = next((candidate for candidate in every if candidate.rule == budget.accountant), every[0])
+    return {
+        "account": subject,
+        "accountant": chosen.rule,
+        "fit": len(chosen.spent),
+        "most": exact(chosen.most),
+    }
 
 
 def _own(found: DataSet, session: AnalystSession, loss: Fraction, releases: int) -> dict[str, Any]:

@@ -115,21 +115,21 @@ async def log(name: str, caller: Auditor, service: Here, limit: Most = 100) -> d
     found = service.dataset(caller, name)
 
     def work() -> list[tuple[HistoryEntry, bool]]:
-        return [(one, service.asks.answered(name, one.key)) for one in found.history.newest(limit)]
+        return [(entry, service.asks.answered(name, entry.key)) for entry in found.history.newest(limit)]
 
     return {
         "charges": [
             {
-                "number": one.number,
-                "made": one.made.isoformat(timespec="seconds"),
-                "who": one.who,
-                "question": one.question,
-                "epsilon": exact(one.epsilon),
-                "delta": exact(one.delta),
-                "data_set_paid": one.whole,
+                "number": entry.number,
+                "made": entry.made.isoformat(timespec="seconds"),
+                "who": entry.who,
+                "question": entry.question,
+                "epsilon": exact(entry.epsilon),
+                "delta": exact(entry.delta),
+                "data_set_paid": entry.whole,
                 "answered": answered,
             }
-            for one, answered in await service.look(caller, work)
+            for entry, answered in await service.look(caller, work)
         ]
     }
 

@@ -80,7 +80,7 @@ def read_settings(place: Path, environment: Mapping[str, str] = os.environ) -> O
     Raises:
         PolicyError: it cannot be read, or a key is unknown, missing or no text.
     """
-    known = {one.name for one in fields(Oidc)} - {"client_secret"}
+    known = {field.name for field in fields(Oidc)} - {"client_secret"}
     try:
         given: Any = tomllib.loads(place.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError):

@@ -115,7 +115,7 @@ async def datasets(request: Request, visitor: Reader) -> Response:
     if visitor.caller.role == "analyst":
         budgets = await service.look(
             visitor.caller,
-            lambda: {one.name: _budget(service, visitor, one.name) for one in found},
+            lambda: {dataset.name: _budget(service, visitor, dataset.name) for dataset in found},
         )
     return page(request, "datasets.html", visitor, datasets=found, budgets=budgets)
 

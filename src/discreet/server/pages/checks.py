@@ -71,10 +71,10 @@ def checks(
 def _table(table: Mapping[str, Any]) -> Iterator[Check]:
     name = table["table_name"]
     plain = [
-        one["column_name"]
-        for one in table["columns"]
-        if not one["declared"].startswith("privacy unit")
-        and not {"GROUP BY", "GROUP BY of parts", "MEDIAN"} & set(one["answers"].split(", "))
+        column["column_name"]
+        for column in table["columns"]
+        if not column["declared"].startswith("privacy unit")
+        and not {"GROUP BY", "GROUP BY of parts", "MEDIAN"} & set(column["answers"].split(", "))
     ]
     if plain:
         yield Check(

@@ -43,7 +43,7 @@ Table = Mapping[str, Any]
 
 def askable(tables: Sequence[Table]) -> list[Table]:
     """The tables that hold private rows."""
-    return [one for one in tables if one["kind"] == "private"]
+    return [table for table in tables if table["kind"] == "private"]
 
 
 def choices(table: Table) -> dict[str, list[str]]:
@@ -54,8 +54,8 @@ def choices(table: Table) -> dict[str, list[str]]:
         {'unit': [], 'column': ['age'], 'by': ['age'], 'where': ['age']}
     """
     found: dict[str, list[str]] = {"unit": [], "column": [], "by": [], "where": []}
-    for one in table["columns"]:
-        name, answers = one["column_name"], one["answers"].split(", ")
+    for column in table["columns"]:
+        name, answers = column["column_name"], column["answers"].split(", ")
         if answers[0].startswith("COUNT(DISTINCT"):
             found["unit"].append(name)
             continue
@@ -88,7 +88,9 @@ def written(fields: Mapping[str, str], tables: Sequence[Table]) -> str:
         ORDER BY county
     """
     found = askable(tables)
-    table = next((one for one in found if one["table_name"] == fields.get("table", "")), None) or found[0]
+    table = (
+        next((table for table in found if table["table_name"] == fields.get("table", "")), None) or found[0]
+    )
     offered = choices(table)
     _, call, name = _of(MEASURES, fields.get("what") or next(iter(measures(table))))
     column = ""
@@ -113,13 +115,13 @@ def offered(tables: Sequence[Table], built: Mapping[str, str]) -> dict[str, Any]
     found = askable(tables)
     if not found:
         return {"examples": [], "simple": None}
-    table = next((one for one in found if one["table_name"] == built.get("table", "")), found[0])
+    table = next((table for table in found if table["table_name"] == built.get("table", "")), found[0])
     simple = {
         "table": table["table_name"],
-        "tables": [one["table_name"] for one in found],
+        "tables": [table["table_name"] for table in found],
         "measures": measures(table),
         "tests": list(TESTS),
-        "values": sorted({value for one in table["columns"] for value in one["values"] or ()})[:MOST],
+        "values": sorted({value for column in table["columns"] for value in column["values"] or ()})[:MOST],
         **choices(table),
     }
     return {"examples": list(examples(tables))[:MOST], "simple": simple}
@@ -139,9 +141,9 @@ def examples(tables: Sequence[Table]) -> Iterator[tuple[str, str]]:
     """Questions that the tables can answer, each in words and in SQL."""
     for table in askable(tables):
         offered, name = choices(table), table["table_name"]
-        single = {one["column_name"] for one in table["columns"] if len(one["values"] or ()) == 1}
-        keyed = [one for one in offered["by"] if one not in offered["column"]] or offered["by"]
-        keyed = [one for one in keyed if one not in single] or keyed
+        single = {column["column_name"] for column in table["columns"] if len(column["values"] or ()) == 1}
+        keyed = [column for column in offered["by"] if column not in offered["column"]] or offered["by"]
+        keyed = [column for column in keyed if column not in single] or keyed
         for what, words in measures(table).items():
             column = (
                 offered["column"][0] if offered["column"] and what in ("average", "median", "sum") else ""
@@ -160,7 +162,7 @@ def _of(known: Any, name: str) -> Any:
 
 
 def _conditions(fields: Mapping[str, str], table: Table, known: Sequence[str]) -> Iterator[str]:
-    types = {one["column_name"]: one["data_type"] for one in table["columns"]}
+    types = {column["column_name"]: column["data_type"] for column in table["columns"]}
     for i in CONDITIONS:
         value = fields.get(f"value{i}", "").strip()
         if fields.get(f"where{i}"):

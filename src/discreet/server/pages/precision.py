@@ -37,6 +37,6 @@ def at_prices(session: AnalystSession, given: Mapping[str, Any], chosen: Preview
         if monotonic() > until:
             break
         with contextlib.suppress(DiscreetError):  # at this price it cannot be asked
-            one = session.preview(**{**given, "epsilon": price})
-            found.setdefault(one.epsilon, one)
+            preview = session.preview(**{**given, "epsilon": price})
+            found.setdefault(preview.epsilon, preview)
     return [found[price] for price in sorted(found)] if len(found) > 1 else []

@@ -36,29 +36,29 @@ async def overview(request: Request, visitor: Auditor) -> Response:
 
     def look() -> list[dict[str, Any]]:
         spent = service.spent()
-        return [_overview(one, service.asks, spent) for one in service.datasets.values()]
+        return [_overview(dataset, service.asks, spent) for dataset in service.datasets.values()]
 
     return page(
         request, "steward.html", visitor, first=FIRST, datasets=await service.look(visitor.caller, look)
     )
 
 
-def _overview(one: DataSet, asks: Asks, spent: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
+def _overview(dataset: DataSet, asks: Asks, spent: dict[str, list[dict[str, Any]]]) -> dict[str, Any]:
     """The facts about one data set; where its ledger is refused, why, and the others are shown all the same."""
     try:
         return {
-            "name": one.name,
-            "spending": _spending(one, asks),
+            "name": dataset.name,
+            "spending": _spending(dataset, asks),
             "analysts": [
                 (name, part, _share(part["spent"], part["epsilon"]))
                 for name, parts in spent.items()
                 for part in parts
-                if part["dataset"] == one.name and "spent" in part
+                if part["dataset"] == dataset.name and "spent" in part
             ],
-            "log": [(line, asks.answered(one.name, line.key)) for line in one.history.newest(SHOWN)],
+            "log": [(line, asks.answered(dataset.name, line.key)) for line in dataset.history.newest(SHOWN)],
         }
     except DiscreetError as error:
-        return {"name": one.name, "refused": told(error).cause}
+        return {"name": dataset.name, "refused": told(error).cause}
 
 
 def _share(spent: str, epsilon: str) -> int:
@@ -115,13 +115,15 @@ FIELDS = {
 async def _people(request: Request, visitor: Visitor, code: int = 200, **more: Any) -> Response:
     service = service_of(request)
     sent = more.pop("sent", {})
-    kept = {form: {one: sent.get(form, {}).get(one, "") for one in names} for form, names in FIELDS.items()}
+    kept = {
+        form: {name: sent.get(form, {}).get(name, "") for name in names} for form, names in FIELDS.items()
+    }
     given = {"error": None, "token": "", "owner": "", "kept": kept, **more}
-    tokens = [{**one, "expires": _day(one["expires"])} for one in service.people.tokens()]
+    tokens = [{**token, "expires": _day(token["expires"])} for token in service.people.tokens()]
     stewards, analysts = service.people.names("steward"), service.people.names("analyst")
     spent = await service.look(visitor.caller, service.spent)
-    wholes = {name: one.session.policy.budget.epsilon for name, one in service.datasets.items()}
-    for part in (one for parts in spent.values() for one in parts):
+    wholes = {name: dataset.session.policy.budget.epsilon for name, dataset in service.datasets.items()}
+    for part in (budget for parts in spent.values() for budget in parts):
         whole = wholes[part["dataset"]]
         part["beyond"] = exact(whole) if Fraction(part["epsilon"]) > whole else ""
     return page(

@@ -182,13 +182,13 @@ class Asks:
             if own.price is not None:
                 return False
             own.key = ""  # another process has answered it, which was not known when this one began
-        computed = any(one.price is not None for one in self._asking(dataset, key))
+        computed = any(question.price is not None for question in self._asking(dataset, key))
         return computed or self._before_slot(dataset, key)
 
     def _asking(self, dataset: str, key: str) -> list[Began]:
         """Who asks a question in this process, until the slot of its answer."""
-        about = [one for one in self._at_work() if isinstance(one, Began)]
-        return [one for one in about if (one.dataset, one.key) == (dataset, key)]
+        about = [question for question in self._at_work() if isinstance(question, Began)]
+        return [question for question in about if (question.dataset, question.key) == (dataset, key)]
 
     def _before_slot(self, dataset: str, key: str) -> bool:
         """Whether the slot of an answer in the ledger has not come, by the clock.
@@ -208,7 +208,7 @@ class Asks:
         # The question of whoever was charged, noted before or at the charge. An early version of the service did not
         # note when they came: they have 0.
         noted = [row["came"] / 1e6 for row in rows if row["name"] == settled.analyst]
-        came = next((one for one in noted if 0 < one <= charged), charged)
+        came = next((moment for moment in noted if 0 < moment <= charged), charged)
         took = max(kept - came, 0.0)
         slot = slot_of_answer(took, self._slot)
         early = self._state.exactly() / 1e6 < came + slot

@@ -95,7 +95,7 @@ def verify_export(lines: Iterable[str], noted: Head | None = None) -> Head:
     try:
         first, *rest = [json.loads(line) for line in lines]
         head, (number, digest) = start(first["identity"]), first["head"]
-        read = [AuditEntry.of(one) for one in rest]
+        read = [AuditEntry.of(line) for line in rest]
     except (ValueError, KeyError, TypeError):
         first = None
     if first is None:

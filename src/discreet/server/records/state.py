@@ -142,9 +142,9 @@ class ServiceState:
         now: object = self._changed() if self._changes is None else self._changes.now()
         if now is None or self._writer == threading.get_ident():
             return self.all(sql, given)
-        at, known = self._known
-        if at != now:
-            at, known = self._known = now, {}
+        version, known = self._known
+        if version != now:
+            version, known = self._known = now, {}
         rows = known.get((sql, given))
         if rows is None:
             rows = self.all(sql, given)
@@ -228,11 +228,11 @@ class ServiceState:
         """The audit log as lines of JSON; the first names the service and the head."""
         (row,) = self.all("SELECT * FROM head")
         yield json.dumps({"identity": row["identity"], "head": [row["number"], row["hash"]]})
-        at = 0
-        while lines := [line for line in self.audit_after(at) if line.number <= row["number"]]:
+        number = 0
+        while lines := [line for line in self.audit_after(number) if line.number <= row["number"]]:
             for line in lines:
                 yield json.dumps(asdict(line), ensure_ascii=True)
-            at = lines[-1].number
+            number = lines[-1].number
 
     def close(self) -> None:
         """Let go of it."""

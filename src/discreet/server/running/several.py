@@ -53,13 +53,13 @@ class ProcessResources:
 
 
 def listen_together(
-    opened: ProcessResources, at: Listening, count: int, ready: Callable[[str], None]
+    opened: ProcessResources, listening: Listening, count: int, ready: Callable[[str], None]
 ) -> None:
     """Serve with several processes until this one is told to stop.
 
     Args:
         opened: by each of them.
-        at: where to listen.
+        listening: where to listen.
         count: how many.
         ready: called with the address once all take requests.
 
@@ -69,22 +69,22 @@ def listen_together(
     """
     if not hasattr(socket, "SO_REUSEPORT"):
         raise InvalidParameter("This system cannot share a port among processes.", "Serve with one of them.")
-    bound(at).close()  # another service that shares the port would take a part of the requests unseen
-    with bound(at, shared=True) as held, _told_to_stop() as stop, ExitStack() as stack:
+    bound(listening).close()  # another service that shares the port would take a part of the requests unseen
+    with bound(listening, shared=True) as held, _told_to_stop() as stop, ExitStack() as stack:
         host, port = held.getsockname()[:2]
         stack.enter_context(alone(host, port))
-        own = Listening(host, port, at.public_url)
+        own = Listening(host, port, listening.public_url)
         processes = [_begun(opened, own) for _ in range(count)]
         try:
-            for one in processes:
-                _see_ready(one)
+            for child in processes:
+                _see_ready(child)
             ready(address(held))
             _keep(processes, opened, own, stop)
         finally:
-            for one in processes:
-                one.process.terminate()
-            for one in processes:
-                one.process.join()
+            for child in processes:
+                child.process.terminate()
+            for child in processes:
+                child.process.join()
 
 
 @contextlib.contextmanager
@@ -115,39 +115,39 @@ def alone(host: str, port: int) -> Iterator[None]:
 class _Begun:
     process: BaseProcess
     said: Connection
-    at: float
+    began: float
     failures: int = 0
 
 
-def _begun(opened: ProcessResources, at: Listening, failures: int = 0) -> _Begun:
+def _begun(opened: ProcessResources, listening: Listening, failures: int = 0) -> _Begun:
     context = get_context("spawn")  # threads and engines survive no fork
     said, says = context.Pipe(duplex=False)
-    made = context.Process(target=_serve, args=(opened, at, says), name="discreet-serve")
+    made = context.Process(target=_serve, args=(opened, listening, says), name="discreet-serve")
     made.start()
     says.close()
     return _Begun(made, said, time.monotonic(), failures)
 
 
-def _see_ready(one: _Begun) -> None:
+def _see_ready(child: _Begun) -> None:
     """Wait until a process takes requests."""
     up = False
-    with contextlib.suppress(EOFError), one.said:
-        up = one.said.poll(LONGEST_START) and bool(one.said.recv())
+    with contextlib.suppress(EOFError), child.said:
+        up = child.said.poll(LONGEST_START) and bool(child.said.recv())
     if not up:
         raise ServerError("A process of the service did not begin.", "Its error stands above.")
 
 
-def _keep(processes: list[_Begun], opened: ProcessResources, at: Listening, stop: Connection) -> None:
+def _keep(processes: list[_Begun], opened: ProcessResources, listening: Listening, stop: Connection) -> None:
     """Begin each process anew that ends by itself, until told to stop."""
-    while stop not in wait([stop, *(one.process.sentinel for one in processes)]):
-        for place, one in enumerate(processes):
-            if one.process.is_alive():
+    while stop not in wait([stop, *(child.process.sentinel for child in processes)]):
+        for place, child in enumerate(processes):
+            if child.process.is_alive():
                 continue
-            one.process.join()
-            failures = one.failures + 1 if time.monotonic() - one.at < EARLY else 0
+            child.process.join()
+            failures = child.failures + 1 if time.monotonic() - child.began < EARLY else 0
             if failures >= TRIES:
                 raise ServerError("The processes of the service fail.", "Their errors stand above.")
-            processes[place] = _begun(opened, at, failures)
+            processes[place] = _begun(opened, listening, failures)
 
 
 @contextlib.contextmanager
@@ -159,16 +159,16 @@ def _told_to_stop() -> Iterator[Connection]:
     try:
         yield end
     finally:
-        for kind, one in zip(kinds, before, strict=True):
-            signal.signal(kind, one)
+        for kind, handler in zip(kinds, before, strict=True):
+            signal.signal(kind, handler)
         begin.close()
         end.close()
 
 
-def _serve(opened: ProcessResources, at: Listening, says: Connection) -> None:
+def _serve(opened: ProcessResources, listening: Listening, says: Connection) -> None:
     """One of the processes."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    with isolated(opened.memory), bound(at, shared=True) as listener:
+    with isolated(opened.memory), bound(listening, shared=True) as listener:
         service = open_service(opened.policies, opened.settings, opened.ledger, opened.oidc)
         server = process(service)
         listener.listen(128)

@@ -106,7 +106,9 @@ class RecalledQuestion:
     @property
     def numbers(self) -> tuple[int, ...]:
         """Of the charges of the questions that it is made of."""
-        return tuple(sorted({source.number for own in self.ways for one in own for source, _ in one.used}))
+        return tuple(
+            sorted({source.number for own in self.ways for estimate in own for source, _ in estimate.used})
+        )
 
     def missing(self) -> Fraction:
         """The epsilon with which another measurement makes the answer as exact as the asked one alone."""
@@ -114,7 +116,7 @@ class RecalledQuestion:
         most = 0.0
         for index, own in enumerate(self.ways):
             alone = 2 * float(release.scale(index)) ** 2
-            known = variance([one.law for one in own]) if own else math.inf
+            known = variance([estimate.law for estimate in own]) if own else math.inf
             if known > alone * SAME:
                 most = max(most, math.sqrt(1 - alone / known))
         if not most:

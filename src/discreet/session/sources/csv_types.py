@@ -56,7 +56,7 @@ def of_arguments(
 
 def _one(sources: Mapping[str, object], table: str) -> object:
     """The source of a table, or None; the policy is compared with the tables once they are open."""
-    return next((one for name, one in sources.items() if name.lower() == table.lower()), None)
+    return next((source for name, source in sources.items() if name.lower() == table.lower()), None)
 
 
 def _types(
@@ -106,7 +106,7 @@ def advised(error: QueryRefused, policy: Policy, engine: Engine) -> QueryRefused
         if name.lower() not in files or table.public:
             continue
         rules = {column.lower(): rule for column, rule in table.columns.items()}
-        schema = next(one for key, one in engine.schema().items() if key.lower() == name.lower())
+        schema = next(columns for key, columns in engine.schema().items() if key.lower() == name.lower())
         for column in schema:
             rule = rules.get(column.lower(), ColumnPolicy())
             inside = column.lower() in words if column.isidentifier() else column.lower() in place

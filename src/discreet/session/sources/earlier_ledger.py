@@ -50,9 +50,9 @@ def _others(place: Path) -> list[Path]:
     """The other ledgers of a folder, the one that was written last first."""
     try:
         found = [
-            (one.stat().st_mtime, Path(one.path))
-            for one in os.scandir(place.parent)
-            if one.name.endswith(SUFFIX) and one.name != place.name and one.is_file()
+            (file.stat().st_mtime, Path(file.path))
+            for file in os.scandir(place.parent)
+            if file.name.endswith(SUFFIX) and file.name != place.name and file.is_file()
         ]
     except OSError:
         return []
@@ -71,7 +71,7 @@ def _tables(place: Path) -> set[str]:
     except DiscreetError:
         return set()
     known = (Guarantee.read(entry.guarantee) for entry in reversed(newest) if entry.guarantee)
-    last = next((one for one in known if one is not None), None)
+    last = next((guarantee for guarantee in known if guarantee is not None), None)
     return set() if last is None else {name.lower() for name in last.units}
 
 

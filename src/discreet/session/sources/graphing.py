@@ -96,7 +96,7 @@ class GraphSession:
             InvalidParameter: an argument does not fit.
         """
         made = self._ways(count, epsilon, delta, confidence, width, max_degree)
-        return [GraphPreview(one.name, error, one.delta) for one, error in made]
+        return [GraphPreview(method.name, error, method.delta) for method, error in made]
 
     def ask(
         self, count: str, epsilon: Number, *, delta: Number | None = None, method: str = "", confidence: float = 0.95,

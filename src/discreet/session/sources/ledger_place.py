@@ -48,8 +48,8 @@ def beside(source: object, engine: Engine, private: Sequence[str]) -> Path | Non
         return folder / f"{hashlib.sha256(place.encode()).hexdigest()[:32]}{SUFFIX}"
     if isinstance(source, Mapping):
         named = {str(name).lower() for name in private}
-        own = [one for name, one in source.items() if str(name).lower() in named]
-        places = sorted({p for one in own or source.values() if (p := _of_file(one)) is not None})
+        own = [table for name, table in source.items() if str(name).lower() in named]
+        places = sorted({p for table in own or source.values() if (p := _of_file(table)) is not None})
         return places[0] if places else None
     return _of_file(source)
 
@@ -74,14 +74,14 @@ def _of_file(source: object) -> Path | None:
 def _whole(path: str) -> Path:
     """The ledger of a file, a folder or a glob."""
     files = (
-        sorted({os.path.realpath(one) for one in glob(path, recursive=True)})
+        sorted({os.path.realpath(file) for file in glob(path, recursive=True)})
         if not os.path.exists(path)
         else []
     )
     if os.path.isdir(path):
         return _of_folder(os.path.realpath(path), None)
     if len(files) > 1:
-        return _of_folder(os.path.commonpath([os.path.dirname(one) for one in files]), files)
+        return _of_folder(os.path.commonpath([os.path.dirname(file) for file in files]), files)
     single = files[0] if files else os.path.realpath(path)
     if os.path.isdir(single):
         return _of_folder(single, None)
@@ -95,9 +95,9 @@ def _of_folder(folder: str, files: Sequence[str] | None) -> Path:
     if whole.exists():
         return whole
     if files is None:
-        files = [os.path.join(at, name) for at, _, names in os.walk(folder) for name in names]
+        files = [os.path.join(parent, name) for parent, _, names in os.walk(folder) for name in names]
     parts = [
-        f"{one}{SUFFIX}" for one in files if not one.endswith(SUFFIX) and os.path.exists(f"{one}{SUFFIX}")
+        f"{file}{SUFFIX}" for file in files if not file.endswith(SUFFIX) and os.path.exists(f"{file}{SUFFIX}")
     ]
     if parts:
         raise LedgerError(

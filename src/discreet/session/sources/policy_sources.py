@@ -20,7 +20,7 @@ def opening_of(policy: Policy, source: object = None) -> Callable[[], Engine]:
     from discreet.engines.sources import open_source
 
     given = sources_of(policy) if source is None else source
-    public = [name for name, one in policy.tables.items() if one.public]
+    public = [name for name, table in policy.tables.items() if table.public]
     name = next(iter(policy.tables)) if len(policy.tables) == 1 else None
     opening = partial(open_source, given, name, csv_types.of_policy(policy, given), public)
     return partial(open_policy_source, policy, opening) if source is None else opening
@@ -68,6 +68,6 @@ def sources_of(policy: Policy) -> object:
 def _key(policy: Policy, message: str) -> str:
     """The key at fault: the one whose url the message speaks of, else the first."""
     known = places(policy)
-    paths = sorted(((url.partition(":")[2], key) for key, url in known), key=lambda one: -len(one[0]))
+    paths = sorted(((url.partition(":")[2], key) for key, url in known), key=lambda pair: -len(pair[0]))
     named = [key for path, key in paths if path and path in message]
     return next(iter([*named, *(key for key, _ in known)]), "source.url")

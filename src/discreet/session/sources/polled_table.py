@@ -100,7 +100,7 @@ class _Writer:
     def query(self, first: int, last: int, key: bytes) -> tuple[str, dict[str, pa.Table]]:
         """The statement and the list of keys."""
         spec, dialect, tables = self.spec, self.dialect, {}
-        sums = {f"s{at}": measure.ends for at, measure in enumerate(spec.measures) if measure.column}
+        sums = {f"s{index}": measure.ends for index, measure in enumerate(spec.measures) if measure.column}
         of_rows = [f"{self._period()} AS t"]
         of_rows += [f"{self._steps(int(name[1:]))} AS {name}" for name in sums]
         passed = ["r.t AS t"]
@@ -211,8 +211,8 @@ class _Writer:
 
         whole = column.type is Type.INTEGER
         listed = [
-            (int(key) if whole else key, at)
-            for at, key in enumerate(self.spec.keys)
+            (int(key) if whole else key, slot)
+            for slot, key in enumerate(self.spec.keys)
             if not whole or _whole(key)
         ]
         kind = pa.int64() if whole else pa.string()

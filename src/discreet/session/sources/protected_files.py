@@ -80,7 +80,7 @@ def _matches(path: Path, pattern: str) -> bool:
         return path.is_relative_to(_real(fixed)) and path.suffix.lower() in (".parquet", ".pq")
     parts = Path(pattern).parts[len(fixed.parts) :]
     return len(path.parts) == len(_real(fixed).parts) + len(parts) and all(
-        fnmatch(one, other) for one, other in zip(path.parts, (*_real(fixed).parts, *parts), strict=True)
+        fnmatch(part, other) for part, other in zip(path.parts, (*_real(fixed).parts, *parts), strict=True)
     )
 
 
@@ -91,11 +91,11 @@ def _beside(path: str | os.PathLike[str], ledger: str) -> bool:
     real, own = _real(path), _real(ledger)
     if real.parent == own.parent and real.name.startswith(own.name):
         return True
-    return any(_same(path, one) for one in _siblings(own))
+    return any(_same(path, sibling) for sibling in _siblings(own))
 
 
 def _siblings(own: Path) -> Iterable[Path]:
     try:
-        return [one for one in own.parent.iterdir() if one.name.startswith(own.name)]
+        return [sibling for sibling in own.parent.iterdir() if sibling.name.startswith(own.name)]
     except OSError:
         return []

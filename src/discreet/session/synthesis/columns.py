@@ -91,7 +91,7 @@ def _see_bins(ends: Mapping[str, Any], made: Sequence[Planning], left: Mapping[s
     Raises:
         InvalidParameter: there are bins of another column.
     """
-    axes = {one.axis.name.lower(): one.axis for one in made}
+    axes = {column.axis.name.lower(): column.axis for column in made}
     told = {name.lower() for name in left}  # the answer says why these are left out
     for folded in ends:
         if folded in told or (folded in axes and axes[folded].edges):
@@ -149,7 +149,8 @@ def _planned(
     edges = _edges(column, span.lo, span.hi, bins)
     axis = Axis(column.name, column.type, edges=edges, nullable=span.nullable)
     conditions = [
-        f"WHEN {quoted} < {_literal(column.type, edge)} THEN {at}" for at, edge in enumerate(edges[1:-1])
+        f"WHEN {quoted} < {_literal(column.type, edge)} THEN {index}"
+        for index, edge in enumerate(edges[1:-1])
     ]
     last = f"WHEN {quoted} IS NOT NULL THEN {axis.classes - 1}"
     case = f"CASE {' '.join([*conditions, last])} ELSE {axis.classes} END"
@@ -165,13 +166,13 @@ def _edges(column: PrivateColumn, lo: Fraction, hi: Fraction, bins: Any) -> tupl
         count = BINS if bins is None else bins
         if isinstance(count, bool) or not isinstance(count, int) or not 1 <= count <= MOST_BINS:
             raise _bad_bins(column)
-        inner = [lo + (hi - lo) * at / count for at in range(1, count)]
+        inner = [lo + (hi - lo) * index / count for index in range(1, count)]
     else:
         try:
             inner = [end if isinstance(end, Fraction) else decimal(end, "bins") for end in given]
         except InvalidParameter:
             inner = [hi, lo]
-        if any(one >= other for one, other in pairwise(inner)) or len(inner) > MOST_BINS:
+        if any(end >= other for end, other in pairwise(inner)) or len(inner) > MOST_BINS:
             raise _bad_bins(column)
         inner = [end for end in inner if lo < end < hi]
     if column.type is Type.FLOAT:

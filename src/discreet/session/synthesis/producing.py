@@ -85,7 +85,7 @@ class Synthesis:
     @property
     def sizes(self) -> tuple[int, ...]:
         """The numbers of classes of the columns."""
-        return tuple(one.axis.size for one in self.columns)
+        return tuple(column.axis.size for column in self.columns)
 
     @property
     def workload(self) -> MarginalWorkload:
@@ -100,7 +100,7 @@ class Synthesis:
         """
         alone = self.columns[0].alone
         part = alone.parts[0]
-        keys = tuple(one.key for one in self.columns)
+        keys = tuple(column.key for column in self.columns)
         by_group = self.table.per_group if part.rows.per_unit else None
         grouped = replace(part, keys=tuple(key.expression for key in keys), cap=self.cap,
                           per_group=by_group if by_group is not None and by_group < self.cap else None)  # fmt: skip
@@ -148,7 +148,7 @@ class Synthesis:
         mechanism, loss = self._bought(question)
         left = self.queries.account.left
         event = event_of({USE: self._use(mechanism)}, loss) if mechanism.concentrated else loss
-        axes = [one.axis for one in self.columns]
+        axes = [column.axis for column in self.columns]
         return SynthesisPreview(
             table=self.table.name,
             epsilon=loss.epsilon,
@@ -188,7 +188,7 @@ class Synthesis:
             say("reading the data")
             salt = queries.ledger.salt(DATA_SET)
             cells, rows = interruptibly(queries.engine, lambda: counted_cells(joint, queries.engine, salt))
-            runs = [[len(joint.keys[at].values) for (at,) in run] for run in words(joint.keys)]
+            runs = [[len(joint.keys[index].values) for (index,) in run] for run in words(joint.keys)]
             counts = Counts(cells, rows, runs)
             say("choosing marginals")
             found: ReleasedMarginals = draw(USE, lambda rounds: measure(rounds, mechanism, counts, workload))
@@ -231,8 +231,8 @@ class Synthesis:
             mechanism.square,
             mechanism.draws,
         ]
-        axes = [[one.axis.name, one.axis.type.name, one.axis.classes, list(map(str, one.axis.edges))]
-                for one in self.columns]  # fmt: skip
+        axes = [[column.axis.name, column.axis.type.name, column.axis.classes, list(map(str, column.axis.edges))]
+                for column in self.columns]  # fmt: skip
         said = json.dumps(["synthesize", counted, noise, axes, weights])
         return hashlib.sha256(said.encode()).hexdigest()
 
@@ -244,7 +244,7 @@ class Synthesis:
         random = np.random.default_rng(kept.seed)
         total = total_of(kept.measured)
         count = self.rows if self.rows is not None else min(round(total), 1 << 24)
-        axes = [one.axis for one in self.columns]
+        axes = [column.axis for column in self.columns]
         values = table_of(axes, sample_rows(model, count, random), random)
         price = f"epsilon {show(loss.epsilon)}" + (f", delta {show(loss.delta)}" if loss.delta else "")
         made = f"Of the table {one_line(self.table.name)}, for {price}."
@@ -270,11 +270,14 @@ class _Kept:
     def to_bytes(self) -> bytes:
         head = {
             "seed": self.seed,
-            "measured": [[list(one.columns), one.deviation, list(one.counts.shape)] for one in self.measured],
-            "errors": [[list(one.columns), one.measured, one.most] for one in self.errors],
+            "measured": [
+                [list(marginal.columns), marginal.deviation, list(marginal.counts.shape)]
+                for marginal in self.measured
+            ],
+            "errors": [[list(error.columns), error.measured, error.most] for error in self.errors],
         }
         out = io.BytesIO()
-        flat = np.concatenate([one.counts.ravel() for one in self.measured])
+        flat = np.concatenate([marginal.counts.ravel() for marginal in self.measured])
         np.savez_compressed(out, head=np.array(json.dumps(head)), counts=flat)
         return out.getvalue()
 
@@ -282,10 +285,12 @@ class _Kept:
     def read(cls, kept: bytes) -> _Kept:
         with np.load(io.BytesIO(kept), allow_pickle=False) as file:
             head, flat = json.loads(str(file["head"])), file["counts"]
-        measured, at = [], 0
+        measured, offset = [], 0
         for columns, deviation, shape in head["measured"]:
             size = math.prod(shape)
-            measured.append(NoisyMarginal(tuple(columns), flat[at : at + size].reshape(shape), deviation))
-            at += size
+            measured.append(
+                NoisyMarginal(tuple(columns), flat[offset : offset + size].reshape(shape), deviation)
+            )
+            offset += size
         errors = tuple(MarginalError(tuple(columns), own, most) for columns, own, most in head["errors"])
         return cls(tuple(measured), errors, head["seed"])

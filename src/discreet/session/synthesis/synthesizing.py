@@ -152,11 +152,11 @@ class SyntheticSession(WorkloadSession):
             raise InvalidParameter(f"rows is above {MOST_ROWS:,}.", "Draw fewer rows.")
 
         def planned(text: str) -> PlannedRelease:
-            one = SessionQuestion.read(text, epsilon, max_rows=max_rows)
-            return self._queries.planned(one).releases[0]
+            question = SessionQuestion.read(text, epsilon, max_rows=max_rows)
+            return self._queries.planned(question).releases[0]
 
         found, left_out = planned_columns(table, columns, _mapping(bins), planned)
-        weights = _weights([one.axis for one in found], degree, workload)
+        weights = _weights([column.axis for column in found], degree, workload)
         # Without groups nothing but max_rows caps the rows of a unit.
         cap = planned(f"SELECT COUNT(*) AS n FROM {quote(table.name)}").parts[0].cap
         return Synthesis(self._queries, table, cap, found, weights, left_out, rows)
@@ -189,7 +189,7 @@ def _weights(axes: Sequence[Axis], degree: object, workload: Any) -> dict[tuple[
     if workload is None:
         every = (itertools.combinations(range(len(axes)), size) for size in range(2, degree + 1))
         return dict.fromkeys(itertools.chain.from_iterable(every), 1)
-    place = {axis.name.lower(): at for at, axis in enumerate(axes)}
+    place = {axis.name.lower(): index for index, axis in enumerate(axes)}
     found: dict[tuple[int, ...], int] = {}
     if isinstance(workload, str) or not isinstance(workload, Iterable):
         raise InvalidParameter("workload is no list of columns.", 'Write workload=[("age", "county")].')

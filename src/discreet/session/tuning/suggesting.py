@@ -114,7 +114,7 @@ class Suggestion:
         )
 
     def __repr__(self) -> str:
-        declared = {name.lower(): one for name, one in self._columns.items()}
+        declared = {name.lower(): rule for name, rule in self._columns.items()}
         lines = [
             one_line(f"{toml.key(column)} = {{ bounds = {toml.value(declared[column.lower()].bounds)} }}")
             for column in self.bounds
@@ -248,14 +248,14 @@ def _plain(errors: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, flo
 def _values(table: str, column: str) -> str:
     """The question for the number of values in each interval."""
     x = quote(column)
-    cases = " ".join(f"WHEN {x} <= {edge!r} THEN {at}" for at, edge in enumerate(EDGES))
+    cases = " ".join(f"WHEN {x} <= {edge!r} THEN {index}" for index, edge in enumerate(EDGES))
     place = f"CASE WHEN {x} IS NULL THEN NULL {cases} ELSE {len(EDGES)} END"
     return f"SELECT {place} AS place, COUNT(*) AS n FROM {quote(table)} GROUP BY place"
 
 
 def _sizes(table: str, unit: str, size: str) -> str:
     """The question for the number of units of each size."""
-    cases = " ".join(f"WHEN size <= {most} THEN {at}" for at, most in enumerate(CAPS))
+    cases = " ".join(f"WHEN size <= {most} THEN {index}" for index, most in enumerate(CAPS))
     own = quote(unit)
     return (f"SELECT CASE {cases} ELSE {len(CAPS)} END AS place, COUNT(*) AS n FROM (SELECT {own}, "
             f"{size} AS size FROM {quote(table)} GROUP BY {own}) AS units GROUP BY place")  # fmt: skip

@@ -53,7 +53,9 @@ def _tried(plan: QueryPlan, public: Mapping[str, pa.Table], level: Level, patien
     """Try a statement, and return the seconds that it took."""
     began, taken = monotonic(), 0.0
     made = imagined(plan)
-    tables = {one.plan.name: one.table() for one in invented(made, ROWS)} | dict(used(public, plan.post))
+    tables = {noisy.plan.name: noisy.table() for noisy in invented(made, ROWS)} | dict(
+        used(public, plan.post)
+    )
     try:
         with Sandbox(tables) as sandbox:
             sandbox.run(plan.post.sql("duckdb"), patience)
@@ -108,9 +110,9 @@ class _Meeting:
     def rows(self, node: exp.Expr, sizes: Mapping[str, float]) -> float:
         """The rows of a query or of a source of FROM, at most."""
         listed = node.args.get("with_")
-        for one in () if listed is None else listed.expressions:
-            own = math.inf if listed is not None and listed.recursive else self.rows(one.this, sizes)
-            sizes = {**sizes, one.alias.lower(): own}
+        for cte in () if listed is None else listed.expressions:
+            own = math.inf if listed is not None and listed.recursive else self.rows(cte.this, sizes)
+            sizes = {**sizes, cte.alias.lower(): own}
         if isinstance(node, exp.Subquery):
             found = self.rows(node.this, sizes)
         elif isinstance(node, exp.SetOperation):
@@ -149,7 +151,7 @@ class _Meeting:
     def _within(self, part: exp.Expr, sizes: Mapping[str, float]) -> float:
         """The rows that an expression meets for each row: those of sub-queries; infinite for one that makes rows."""
         made = 1.0
-        for inner in part.walk(prune=lambda one: isinstance(one, exp.Query)):
+        for inner in part.walk(prune=lambda node: isinstance(node, exp.Query)):
             if isinstance(inner, exp.Query):
                 meeting = _Meeting()
                 meeting.rows(inner, sizes)

@@ -251,8 +251,8 @@ def _stepped(name: str, private: dict[str, PrivateTable], policy: Policy) -> Pri
     parent_name = next(iter(through.values())).table.lower()
     private[parent_name] = parent = _stepped(parent_name, private, policy)
     pairs = [(table.columns[own.lower()], parent.columns[key.column.lower()]) for own, key in through.items()]
-    columns = tuple((one.name, other.name) for one, other in pairs)
-    told = tuple((_told(one), _told(other)) for one, other in pairs)
+    columns = tuple((own.name, other.name) for own, other in pairs)
+    told = tuple((_told(own), _told(other)) for own, other in pairs)
     return replace(table, unit=parent.unit, step=UnitStep(parent, columns, told))
 
 

@@ -77,7 +77,7 @@ NEVER: Alternatives = ()
 
 def exclude(a: Alternatives, b: Alternatives) -> bool:
     """Whether no row has both, as proved above."""
-    return all(_contradict(one, other) for one in a for other in b)
+    return all(_contradict(alternative, other) for alternative in a for other in b)
 
 
 def present(expression: Expression, nonzero: bool = False) -> Alternatives:
@@ -201,18 +201,18 @@ def _any(*several: Alternatives) -> Alternatives:
     return out if len(out) <= MOST else ALWAYS
 
 
-def _contradict(one: Alternative, other: Alternative) -> bool:
-    return any(_opposed(f, g) for e, f in one for d, g in other if f is not g and e == d)
+def _contradict(facts: Alternative, other: Alternative) -> bool:
+    return any(_opposed(f, g) for e, f in facts for d, g in other if f is not g and e == d)
 
 
-def _opposed(one: KnownTruth, other: KnownTruth) -> bool:
+def _opposed(first: KnownTruth, other: KnownTruth) -> bool:
     """Whether no value meets both facts."""
-    if "null" in (one.kind, other.kind):
-        return one.kind != other.kind
-    for listed, fact in ((one, other), (other, one)):
+    if "null" in (first.kind, other.kind):
+        return first.kind != other.kind
+    for listed, fact in ((first, other), (other, first)):
         if listed.kind == "in":
             return not any(_meets(value, fact) for value in listed.values)
-    for low, high in ((one, other), (other, one)):
+    for low, high in ((first, other), (other, first)):
         if low.kind in LOWER and high.kind in UPPER:
             (least,), (most,) = low.values, high.values
             return bool(least > most or (least == most and (low.kind == "gt" or high.kind == "lt")))

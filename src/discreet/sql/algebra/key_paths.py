@@ -105,8 +105,8 @@ class KeyPath:
         for a, b in self._pairs():
             if shown.keys() >= set(a):
                 pairs = [
-                    f"{shown[one]} = {name}.{other.rpartition('.')[2]}"
-                    for one, other in zip(a, b, strict=True)
+                    f"{shown[column]} = {name}.{other.rpartition('.')[2]}"
+                    for column, other in zip(a, b, strict=True)
                 ]
                 return " AND ".join(pairs)
         return ""

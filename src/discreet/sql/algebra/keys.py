@@ -268,7 +268,7 @@ def axes(keys: tuple[Key, ...]) -> list[tuple[int, ...]]:
         # Numbers of blocks are not negative, so a key alone gets a number of its own below zero.
         number = 0 if not key.public else -1 - index if key.block is None else key.block
         together.setdefault((key.public, number), []).append(index)
-    return [tuple(ats) for ats in together.values()]
+    return [tuple(indices) for indices in together.values()]
 
 
 def cells(keys: tuple[Key, ...]) -> int:
@@ -342,12 +342,14 @@ def table(keys: tuple[Key, ...], wanted: Collection[int] | None = None) -> dict[
     return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 
 
-def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[int]) -> dict[str, pa.Array]:
-    """The key columns of some groups, given by their numbers.
+def columns_of(
+    keys: tuple[Key, ...], groups: NDArray[np.int64], wanted: Collection[int]
+) -> dict[str, pa.Array]:
+    """The key columns of some groups.
 
     Args:
         keys: of the release.
-        at: int64 array (groups,).
+        groups: their numbers, an int64 array (groups,).
         wanted: the numbers of the keys whose columns are needed.
     """
     inner = cells(keys)
@@ -357,7 +359,7 @@ def columns_of(keys: tuple[Key, ...], at: NDArray[np.int64], wanted: Collection[
         inner //= max(length, 1)
         mine = [number for number in axis if number in wanted]
         if mine:
-            index = at // max(inner, 1) % max(length, 1)
+            index = groups // max(inner, 1) % max(length, 1)
             out.update({key_name(number): _spread(keys[number], index) for number in mine})
     return {name: out[name] for name in map(key_name, range(len(keys))) if name in out}
 

@@ -119,7 +119,7 @@ def _compared(
         return "", None
     if column.type in (Type.TEXT, Type.BOOLEAN):
         return column.name, _by_value(column, name, values)
-    places = [None if (at := number(value)) is None else at / unit for value in values]
+    places = [None if (numeric := number(value)) is None else numeric / unit for value in values]
     if any(place is None or abs(place) > most for place in places):
         return "", None  # NaN, the infinities and values that doubles round compare in a way of their own
     return column.name, _by_place(column, name, [place for place in places if place is not None])

@@ -49,7 +49,7 @@ class Classes:
         if catalog.personal is None:
             return None
         name, declared = catalog.personal
-        least_first = sorted(declared.shares.items(), key=lambda one: (one[1], one[0]))
+        least_first = sorted(declared.shares.items(), key=lambda entry: (entry[1], entry[0]))
         names, shares = zip(*least_first, strict=True)
         return cls(catalog.private[name.lower()], declared.column.lower(), names, shares)
 

@@ -33,11 +33,11 @@ class PublicKeys:
     """Keys of a GROUP BY whose values are public.
 
     Attributes:
-        at: the numbers of the keys.
+        indices: the numbers of the keys.
         groups: every combination of their values that can have rows, in order.
     """
 
-    at: tuple[int, ...]
+    indices: tuple[int, ...]
     groups: tuple[Group, ...]
 
 
@@ -93,24 +93,24 @@ def _united(trials: list[Trial], known: list[int]) -> list[Block]:
         for blocks in each:
             for parts in product(*(groups for _, groups in blocks)):
                 by_key: dict[int, Value | None] = {}
-                for (ats, _), part in zip(blocks, parts, strict=True):
-                    by_key.update(zip(ats, part, strict=True))
+                for (indices, _), part in zip(blocks, parts, strict=True):
+                    by_key.update(zip(indices, part, strict=True))
                 joint.add(tuple(by_key[index] for index in known))
         return [(tuple(known), joint)] if known else []
     alone: dict[int, set[Group]] = {index: set() for index in known}
     for blocks in each:
-        for ats, groups in blocks:
-            for place, index in enumerate(ats):
+        for indices, groups in blocks:
+            for place, index in enumerate(indices):
                 alone[index] |= {(group[place],) for group in groups}
     return [((index,), groups) for index, groups in alone.items()]
 
 
-def _apart(ats: tuple[int, ...], groups: set[Group]) -> list[Block]:
+def _apart(indices: tuple[int, ...], groups: set[Group]) -> list[Block]:
     """Keys every combination of whose values occurs are told apart again."""
-    alone: list[set[Group]] = [{(group[place],) for group in groups} for place in range(len(ats))]
-    if len(ats) == 1 or len(groups) not in (math.prod(map(len, alone)), 0):
-        return [(ats, groups)]
-    return [_alone(index, one) for index, one in zip(ats, alone, strict=True)]
+    alone: list[set[Group]] = [{(group[place],) for group in groups} for place in range(len(indices))]
+    if len(indices) == 1 or len(groups) not in (math.prod(map(len, alone)), 0):
+        return [(indices, groups)]
+    return [_alone(index, values) for index, values in zip(indices, alone, strict=True)]
 
 
 def _alone(index: int, groups: set[Group]) -> Block:
@@ -131,13 +131,15 @@ def _places(listed: Values | None, found: list[Values]) -> dict[Value | None, in
 
 
 def _sorted(block: Block, order: list[dict[Value | None, int]]) -> PublicKeys:
-    ats, groups = block
-    if len(ats) == 1:  # there may be a million of them
-        at = order[ats[0]]
-        last = len(at)
-        return PublicKeys(ats, tuple(sorted(groups, key=lambda group: at.get(group[0], last))))
+    indices, groups = block
+    if len(indices) == 1:  # there may be a million of them
+        places = order[indices[0]]
+        last = len(places)
+        return PublicKeys(indices, tuple(sorted(groups, key=lambda group: places.get(group[0], last))))
 
     def place(group: Group) -> list[int]:
-        return [order[index].get(value, len(order[index])) for index, value in zip(ats, group, strict=True)]
+        return [
+            order[index].get(value, len(order[index])) for index, value in zip(indices, group, strict=True)
+        ]
 
-    return PublicKeys(ats, tuple(sorted(groups, key=place)))
+    return PublicKeys(indices, tuple(sorted(groups, key=place)))

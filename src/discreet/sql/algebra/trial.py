@@ -117,17 +117,24 @@ class Trial:
         out: list[Block] = []
         components = self._components(known)
         empty = self.empty or any(
-            not ats and self._fails(sources, given) for ats, sources, given in components
+            not indices and self._fails(sources, given) for indices, sources, given in components
         )
-        for ats, sources, conditions in components:
-            if empty or not ats:
-                out += [(ats, set())] if ats else []
-            elif len(ats) == 1 and not conditions and not self._bound(sources) and not self._bent(ats[0]):
-                out.append((ats, {(value,) for value in self._values[ats[0]] or ()}))
+        for indices, sources, conditions in components:
+            if empty or not indices:
+                out += [(indices, set())] if indices else []
+            elif (
+                len(indices) == 1
+                and not conditions
+                and not self._bound(sources)
+                and not self._bent(indices[0])
+            ):
+                out.append((indices, {(value,) for value in self._values[indices[0]] or ()}))
             elif self._met(sources, conditions) <= MAX_EVALUATED:
-                out.append((ats, self._run([self._keys[index] for index in ats], sources, conditions)))
+                out.append(
+                    (indices, self._run([self._keys[index] for index in indices], sources, conditions))
+                )
             else:
-                out += [((index,), self._pruned_alone(index, conditions)) for index in ats]
+                out += [((index,), self._pruned_alone(index, conditions)) for index in indices]
         return out
 
     def _fails(self, sources: Sources, conditions: list[Expression]) -> bool:
@@ -229,9 +236,9 @@ class Trial:
     def _components(self, known: Sequence[int]) -> list[tuple[tuple[int, ...], Sources, list[Expression]]]:
         merged: list[tuple[set[int], set[str], list[Expression]]] = []
 
-        def join(ats: set[int], sources: Iterable[str], conditions: list[Expression]) -> None:
-            mine = (set(ats), set(sources), list(conditions))
-            for other in [one for one in merged if one[1] & mine[1]]:
+        def join(indices: set[int], sources: Iterable[str], conditions: list[Expression]) -> None:
+            mine = (set(indices), set(sources), list(conditions))
+            for other in [component for component in merged if component[1] & mine[1]]:
                 merged.remove(other)
                 mine = (mine[0] | other[0], mine[1] | other[1], other[2] + mine[2])
             merged.append(mine)
@@ -243,7 +250,10 @@ class Trial:
             join(set(), self._read(condition) or (), [condition])
         for table, on in self._lonely:
             join(set(), (None if on is None else self._read(on, table.prefix)) or (), [])
-        return [(tuple(sorted(ats)), frozenset(sources), conditions) for ats, sources, conditions in merged]
+        return [
+            (tuple(sorted(indices)), frozenset(sources), conditions)
+            for indices, sources, conditions in merged
+        ]
 
     def _bound(self, sources: Sources) -> bool:
         """Whether public tables decide which values of these sources occur."""

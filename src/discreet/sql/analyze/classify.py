@@ -142,7 +142,7 @@ class Classifier:
     def once(self, query: exp.Expr, env: Env) -> Scope:
         """The scope of a copy of a query; the same one twice, such as in each of several groupings, is one."""
         text = query.sql("duckdb", comments=False)
-        found = next((scope for one, known, scope in self._known if one is env and known == text), None)
+        found = next((scope for other, known, scope in self._known if other is env and known == text), None)
         if found is None:
             found = self.query(query.copy(), env)
             self._known.append((env, text, found))
@@ -223,9 +223,9 @@ class Classifier:
             raise self.refuse(node, f"{attached[0].upper()} is not supported beside private rows in FROM.",
                               "Write joins one after the other, and nothing else behind the table.")  # fmt: skip
         beside = [self.source(join.this, env) for join in node.args.get("joins") or []]
-        for one in beside:
-            if isinstance(one, PrivateScope):
-                raise self.refuse(one.node, "A join in parentheses with private rows is not supported.",
+        for source in beside:
+            if isinstance(source, PrivateScope):
+                raise self.refuse(source.node, "A join in parentheses with private rows is not supported.",
                                   "Write the joins one after the other.")  # fmt: skip
         return left_in_place(node, [*scope.inside, *beside], scope.sources) if beside else scope
 

@@ -53,7 +53,7 @@ def unlisted(condition: Expression) -> Unlisted | None:
     if len(columns) != 1 or not asked or len(asked) < len(condition.args) - 1 or not columns[0].span.listed:
         return None
     keys = columns[0].span.domain or ()
-    if any(one in keys for one in asked):
+    if any(value in keys for value in asked):
         return None
     spelled = {str(key): key for key in keys}
     near = difflib.get_close_matches(str(asked[0]), spelled, n=1)
@@ -71,7 +71,7 @@ def against_null(condition: Expression) -> bool:
     inner = condition.args[0] if isinstance(condition, Call) and negated else condition
     if not isinstance(inner, Call):
         return False
-    nulls = [isinstance(one, Literal) and one.value is None for one in inner.args]
+    nulls = [isinstance(arg, Literal) and arg.value is None for arg in inner.args]
     if inner.name == "in":
         return nulls[0] or (any(nulls) if negated else all(nulls[1:]))
     return inner.name in _COMPARED and any(nulls)

@@ -144,7 +144,7 @@ class Pivoting:
         behind = (
             [""]
             if len(using) == 1 and not using[0].alias
-            else [f"_{name_of_aggregate(one)}" for one in using]
+            else [f"_{name_of_aggregate(aggregate)}" for aggregate in using]
         )
         columns = [(name + end, only(aggregate.unalias(), test))
                    for name, test in self._columns(turned)
@@ -267,8 +267,8 @@ class Pivoting:
         rest = [name for name in names if name.lower() not in called]
         shown = [exp.Literal.string(called[column.name.lower()]) for column in turned]
         which = exp.column(label, table=NAMES)
-        of = [exp.If(this=exp.EQ(this=which.copy(), expression=one), true=column.copy())
-              for one, column in zip(shown, turned, strict=True)]  # fmt: skip
+        of = [exp.If(this=exp.EQ(this=which.copy(), expression=name), true=column.copy())
+              for name, column in zip(shown, turned, strict=True)]  # fmt: skip
         rows = exp.Values(
             expressions=[exp.Tuple(expressions=[name.copy()]) for name in shown],
             alias=exp.TableAlias(this=exp.to_identifier(NAMES), columns=[exp.to_identifier(label)]),
@@ -391,7 +391,7 @@ def _of_key(scope: Scope, on: exp.Expr) -> Sequence[Value | None] | None:
         return None
     number, binder = scope.groups.index(item.unalias()), scope.from_clause.binder()
     for block in public_groups(scope.from_clause.rows.relation, [binder.bind(key) for key in scope.groups]):
-        if number in block.at:
-            at = block.at.index(number)
-            return list(dict.fromkeys(group[at] for group in block.groups))
+        if number in block.indices:
+            place = block.indices.index(number)
+            return list(dict.fromkeys(group[place] for group in block.groups))
     return None

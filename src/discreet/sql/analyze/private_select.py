@@ -69,7 +69,7 @@ class PrivateSelect:
                 raise self.refuse(self.node, f"{word} over private rows is not supported.", "Remove it.")
         distinct = self.node.args.get("distinct")
         on = None if distinct is None else distinct.args.get("on")
-        if on is not None and any(self.from_clause.is_unit(shown(self.node, one)) for one in on_of(on)):
+        if on is not None and any(self.from_clause.is_unit(shown(self.node, key)) for key in on_of(on)):
             self.node = first_rows(self.node)
         self.node = written_out(self.node, _whole_columns(self.from_clause.rows), self.refuse)
         self.aliases = ColumnAliases(self.node, self.from_clause.knows, self.refuse)
@@ -243,35 +243,35 @@ class PrivateSelect:
             return []
         if group.args.get("all"):
             keys = {
-                at: unaliased(item)
-                for at, item in enumerate(select.expressions)
+                index: unaliased(item)
+                for index, item in enumerate(select.expressions)
                 if not has_aggregate(item) and list(item.find_all(exp.Column))
             }
-            return [key for at, key in keys.items() if not self._follows(at, keys)]
+            return [key for index, key in keys.items() if not self._follows(index, keys)]
         if group.args.get("totals"):
             raise self.refuse(group, "WITH TOTALS is not supported.", "Use ROLLUP.")
         return [self._dereferenced(node, select.expressions) for node in group.expressions]
 
-    def _follows(self, at: int, keys: Mapping[int, exp.Expr]) -> bool:
+    def _follows(self, index: int, keys: Mapping[int, exp.Expr]) -> bool:
         """Whether a key is computed from other keys of the list alone, so that it divides no group of theirs."""
-        others = [key for key in keys.values() if key != keys[at]]
+        others = [key for key in keys.values() if key != keys[index]]
 
         def reads(node: exp.Expr) -> bool:
             if node in others:
                 return False
             return isinstance(node, exp.Column | exp.Query) or any(map(reads, node.iter_expressions()))
 
-        return not reads(keys[at])
+        return not reads(keys[index])
 
     def _dereferenced(self, node: exp.Expr, listed: list[exp.Expr]) -> exp.Expr:
         """A number in GROUP BY is a place in the SELECT list; a name may be an alias of it."""
         if isinstance(node, exp.Literal) and not node.is_string:
-            at = int(node.name) if node.name.isdigit() else 0
-            if not 1 <= at <= len(listed):
+            number = int(node.name) if node.name.isdigit() else 0
+            if not 1 <= number <= len(listed):
                 raise self.refuse(
                     node, f"There is no column number {node.name}.", "Count from 1 in the SELECT list."
                 )
-            return unaliased(listed[at - 1])
+            return unaliased(listed[number - 1])
         if (
             isinstance(node, exp.Column)
             and not node.table
@@ -286,8 +286,8 @@ class PrivateSelect:
 def _clauses(node: exp.Select) -> list[exp.Expr]:
     """The clauses behind WHERE."""
     values = [node.args.get(key) for key in ("expressions", "group", "having", "order", "qualify")]
-    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    return [one for one in listed if isinstance(one, exp.Expr)]
+    listed = [clause for value in values for clause in (value if isinstance(value, list) else [value])]
+    return [clause for clause in listed if isinstance(clause, exp.Expr)]
 
 
 def _whole_columns(rows: PrivateRows) -> list[str]:

@@ -94,8 +94,10 @@ def _definitions(query: exp.Expr, env: Env) -> list[exp.Expr]:
         names = {table.name.lower() for table in open_.pop().find_all(exp.Table)}
         new = [name for name in names - wanted if public.get(name) is not None]
         wanted.update(new)
-        open_ += [one for name in new if (one := public[name]) is not None]
-    return [one.copy() for name, one in public.items() if name in wanted and one is not None]
+        open_ += [definition for name in new if (definition := public[name]) is not None]
+    return [
+        definition.copy() for name, definition in public.items() if name in wanted and definition is not None
+    ]
 
 
 def waits(node: exp.Expr, around: Scopes, env: Env) -> bool:
@@ -185,8 +187,8 @@ def _one_of(left: Sequence[exp.Expr], rows: Collection[tuple[Any, ...]]) -> exp.
     """
     if len(left) == 1:
         return exp.In(this=left[0].copy(), expressions=[literal_of(value) for (value,) in rows])
-    fewest = min(range(len(left)), key=lambda at: len({row[at] for row in rows}))
-    rest = [one for at, one in enumerate(left) if at != fewest]
+    fewest = min(range(len(left)), key=lambda index: len({row[index] for row in rows}))
+    rest = [value for index, value in enumerate(left) if index != fewest]
     parts: dict[Any, list[tuple[Any, ...]]] = {}
     for row in rows:
         parts.setdefault(row[fewest], []).append(row[:fewest] + row[fewest + 1 :])

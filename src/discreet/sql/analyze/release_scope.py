@@ -172,7 +172,7 @@ class ReleaseReader:
                 out.set(part, value)
         on = None if out.args.get("distinct") is None else out.args["distinct"].args.get("on")
         if on is not None:
-            keys = [self.lift(self._named_beside_columns(shown(self.node, one))) for one in on_of(on)]
+            keys = [self.lift(self._named_beside_columns(shown(self.node, key))) for key in on_of(on)]
             out.set("distinct", exp.Distinct(on=exp.Tuple(expressions=keys)))
         out.set("with_", self.scope.node.args.get("with_"))
         return out
@@ -201,10 +201,10 @@ class ReleaseReader:
 
     def _public_keys(self, bound: Sequence[Expression]) -> dict[int, Key]:
         found: dict[int, Key] = {}
-        for number, one in enumerate(self.groups(self.from_clause.rows.relation, bound)):
-            values = zip(*one.groups, strict=True) if one.groups else ((),) * len(one.at)
-            for index, column in zip(one.at, values, strict=True):
-                alone = len(one.at) == 1
+        for number, block in enumerate(self.groups(self.from_clause.rows.relation, bound)):
+            values = zip(*block.groups, strict=True) if block.groups else ((),) * len(block.indices)
+            for index, column in zip(block.indices, values, strict=True):
+                alone = len(block.indices) == 1
                 listed = distinct(column, bound[index].type) if alone else tuple(column)
                 found[index] = Key(bound[index], listed, block=None if alone else number)
         return found
@@ -261,7 +261,7 @@ class ReleaseReader:
         if self._parts > MOST_PARTS:
             raise self.refuse(node, f"The expressions above the aggregates have more than {MOST_PARTS:,} parts.",
                               "Write fewer, or compute parts of them in a sub-query.")  # fmt: skip
-        if isinstance(node, exp.Grouping) and all(self._as_key(one) is not None for one in node.expressions):
+        if isinstance(node, exp.Grouping) and all(self._as_key(arg) is not None for arg in node.expressions):
             return exp.cast(exp.Literal.number(0), "BIGINT")
         if is_aggregate(node):
             same = self._as_key(node.this) if isinstance(node, ANY_ROW) and node.this is not None else None
@@ -323,7 +323,7 @@ def _too_many_cells(bound: Expression, subject: str) -> tuple[str, str]:
 def _meant(relation: Relation) -> str:
     """The fix where WHERE leaves no group: the key that was meant, where a condition names something like one."""
     found = (unlisted(condition) for condition in conditions(relation))
-    near = next((one for one in found if one is not None and one.near is not None), None)
+    near = next((missing for missing in found if missing is not None and missing.near is not None), None)
     if near is not None:
         said = literal_of(near.near).sql("duckdb")
         return f"Did you mean {said}? The policy lists the keys of {near.column.name}."

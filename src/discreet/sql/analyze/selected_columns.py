@@ -42,7 +42,7 @@ def written_out(node: exp.Select, names: Sequence[str], refuse: Refuse) -> exp.S
             items.append(item)
             continue
         listed = [_named(expression, names, refuse) for expression in asked]
-        if any(one != listed[0] for one in listed):
+        if any(columns != listed[0] for columns in listed):
             raise refuse(item, "The COLUMNS of one expression name different columns.", FIX)
         for name in listed[0]:
             column = exp.column(exp.to_identifier(name, quoted=not name.isidentifier()))

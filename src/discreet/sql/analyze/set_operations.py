@@ -68,18 +68,20 @@ def united(
             raise refuse(node.expression, f"The columns {mine} and {other} are of different types.",
                          "Convert one with CAST.")  # fmt: skip
         items.append((mine, wide[0], wide[1]))
-    one = rel.select(left, [(name, a) for name, a, _ in items], None)
-    two = rel.select(right, [(name, b) for name, _, b in items], None)
+    first = rel.select(left, [(name, a) for name, a, _ in items], None)
+    second = rel.select(right, [(name, b) for name, _, b in items], None)
     columns = {
-        name: Column(name, one.columns[name].type, hull([one.columns[name].span, two.columns[name].span]))
-        for name in one.columns
+        name: Column(
+            name, first.columns[name].type, hull([first.columns[name].span, second.columns[name].span])
+        )
+        for name in first.columns
     }
     # The same table on both sides counts a row twice; the sum of the caps says so.
-    both = PrivateRows(rel.Union((one.relation, two.relation)), columns, one.names, left.per_unit,
-                left.max_rows + right.max_rows, one.units & two.units, left.fixed and right.fixed)  # fmt: skip
+    both = PrivateRows(rel.Union((first.relation, second.relation)), columns, first.names, left.per_unit,
+                left.max_rows + right.max_rows, first.units & second.units, left.fixed and right.fixed)  # fmt: skip
     if isinstance(node, exp.Union) and not node.args.get("distinct"):
         return both
-    return cohort(node, (one, two), both, refuse)
+    return cohort(node, (first, second), both, refuse)
 
 
 def cohort(
@@ -129,9 +131,9 @@ def distinct(rows: PrivateRows) -> PrivateRows:
     return rel.replaced(rows, rel.PerUnit(rows.relation, keys, ()), max_rows=1 if alone else None)
 
 
-def _same(one: Expression, other: Expression) -> Expression:
+def _same(side: Expression, other: Expression) -> Expression:
     """Equality in which NULL is like NULL."""
-    differ = call("distinct", one, other)
+    differ = call("distinct", side, other)
     assert differ is not None
     same = call("not", differ)
     assert same is not None

@@ -187,7 +187,9 @@ def _read_by(post: exp.Expr, releases: list[UnplannedRelease]) -> list[Unplanned
     read: set[str] = set()
     open_ = [post]
     while open_:
-        names = {one.name for one in every(open_.pop()) if isinstance(one, exp.Table)} & by_name.keys() - read
+        names = {
+            node.name for node in every(open_.pop()) if isinstance(node, exp.Table)
+        } & by_name.keys() - read
         read |= names
         for name in names:
             open_ += [table.query for table in released_tables([by_name[name].rows.relation]).values()]

@@ -247,6 +247,6 @@ def _whole(part: str, index: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int
 
 def _expected(case: Case) -> np.ndarray[tuple[int, ...], np.dtype[np.int64]]:
     """The integers of DuckDB for a case, or for some expressions of one."""
-    part, at = case.origin
-    places = _places(cases(part)[at])
-    return np.concatenate([_whole(part, at)[:, places[which]] for which in case.which], axis=1)
+    part, index = case.origin
+    places = _places(cases(part)[index])
+    return np.concatenate([_whole(part, index)[:, places[which]] for which in case.which], axis=1)

@@ -48,14 +48,14 @@ def _expressions(catalog: Catalog) -> Iterator[tuple[str, Expression]]:
                 if result is not None:
                     yield f"{name}, {line.usage}: {_said(args)}", result
     for kind, letters in _PLACES.items():
-        one, two = (column(letter) for letter in letters)
+        first, second = (column(letter) for letter in letters)
         literal = Literal(_OTHERS[kind][0], kind)  # type: ignore[arg-type]
         for name in fn.VARIADIC:
-            yield f"{name} of {_said((one, two))}", fn.variadic(name, [one, two, literal])
+            yield f"{name} of {_said((first, second))}", fn.variadic(name, [first, second, literal])
         flag = column("b" if kind is not B else "e")
-        yield f"case of {letters}", fn.case([(flag, one)], two)
-        yield f"case without else of {letters}", fn.case([(flag, one)], Literal(None, kind))
-        yield f"in of {letters}", fn.among(one, [literal, Literal(None, kind)])
+        yield f"case of {letters}", fn.case([(flag, first)], second)
+        yield f"case without else of {letters}", fn.case([(flag, first)], Literal(None, kind))
+        yield f"in of {letters}", fn.among(first, [literal, Literal(None, kind)])
     yield "joined texts", fn.join([column("c"), column("d"), Literal("-", T)])
     yield "joined texts with a separator", fn.join([column("c"), column("d")], Literal("/", T))
     for letter in "ijafgp":

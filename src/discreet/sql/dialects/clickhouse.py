@@ -208,8 +208,8 @@ def _among(call: Call) -> str:
     """`a IN (b, c)`: beside NULL, which is not found, the answer is unknown."""
     given = [
         index
-        for index, one in enumerate(call.args)
-        if index and isinstance(one, Literal) and one.value is not None
+        for index, arg in enumerate(call.args)
+        if index and isinstance(arg, Literal) and arg.value is not None
     ]
     listed = ", ".join(f"{{{index}}}" for index in given)
     found = f"{{0}} IN ({listed})" if given else "FALSE"
@@ -358,7 +358,7 @@ CLICKHOUSE = Dialect(
         **dict.fromkeys(("regexp_extract", "regexp_replace", "regexp_replace_all"), _placed),
         "regexp_matches": _regexp, "trim": _trim, "ltrim": _trim, "rtrim": _trim, "in": _among,
         "round_to": _places, "trunc_to": _places,
-        "concat_ws": lambda call: f"arrayStringConcat([{', '.join(f'{{{at}}}' for at in range(1, len(call.args)))}], {{0}})",
+        "concat_ws": lambda call: f"arrayStringConcat([{', '.join(f'{{{index}}}' for index in range(1, len(call.args)))}], {{0}})",
         "strftime": format_template(moments.FORMATS, _text),
     }),
     furthest=2_000_000_000,

@@ -185,8 +185,8 @@ def _mapped(function: str) -> str:
 
 def _ilike(_: Call) -> str:
     before, after = case_pairs("lower")
-    one, two = (f"translate({{{index}}}, '{before}', '{after}')" for index in (0, 1))
-    return f"({one} LIKE {two} ESCAPE '')"
+    text, pattern = (f"translate({{{index}}}, '{before}', '{after}')" for index in (0, 1))
+    return f"({text} LIKE {pattern} ESCAPE '')"
 
 
 _FORMATS = {

@@ -67,6 +67,6 @@ def _taken(size: int) -> str:
     return " OR ".join(
         [
             *(f"{NUMBER} = d{j}" for j in range(1, size + 1)),
-            *(f"({NUMBER} = {last[j]} AND ({one}))" for j, one in again.items()),
+            *(f"({NUMBER} = {last[j]} AND ({condition}))" for j, condition in again.items()),
         ]
     )

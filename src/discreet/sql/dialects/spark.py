@@ -203,8 +203,8 @@ def _piece(of: str) -> str:
     return "".join("." if c == "_" else f"\\x{{{ord(c):x}}}" for c in of)
 
 
-def _literal(call: Call, at: int) -> str:
-    found = call.args[at]
+def _literal(call: Call, index: int) -> str:
+    found = call.args[index]
     assert isinstance(found, Literal)
     return str(found.value)
 

@@ -43,7 +43,9 @@ class NumberedParameter(Parameter):
 
     def spelled(self, dialect: Dialect) -> str:
         """Its number."""
-        number = next((at for at, one in enumerate(self.written) if _same(one, self)), len(self.written))
+        number = next(
+            (index for index, other in enumerate(self.written) if _same(other, self)), len(self.written)
+        )
         if number == len(self.written):
             self.written.append(self)
         return f"{EDGE}{number}{EDGE}"
@@ -57,5 +59,5 @@ class NumberedParameter(Parameter):
         return hash((self.place, self.type))
 
 
-def _same(one: Parameter, other: Parameter) -> bool:
-    return (one.place, one.type, one.steps) == (other.place, other.type, other.steps)
+def _same(parameter: Parameter, other: Parameter) -> bool:
+    return (parameter.place, parameter.type, parameter.steps) == (other.place, other.type, other.steps)

@@ -56,8 +56,8 @@ def ends_like(column: pa.ChunkedArray, ends: Floats) -> pa.Array:
 
     kind, (rows, size) = column.type, ends.shape
     if pa.types.is_struct(kind):
-        fields = [arrow.ends(ends[:, at], kind.field(at).type) for at in range(size)]
-        return pa.StructArray.from_arrays(fields, [kind.field(at).name for at in range(size)])
+        fields = [arrow.ends(ends[:, index], kind.field(index).type) for index in range(size)]
+        return pa.StructArray.from_arrays(fields, [kind.field(index).name for index in range(size)])
     if pa.types.is_map(kind):
         numbers = arrow.ends(ends.ravel(), kind.item_type).to_pylist()
         keyed = [

@@ -87,13 +87,13 @@ def noisy_blocks(
     measures = [(index, m) for index, m in enumerate(release.measures) if m.part == part]
     for block in _exact(release, part, engine, salt):
         if isinstance(block, SparseCounts):
-            ((at, _),) = measures
-            yield draw(use_of(release, at), block)
+            ((index, _),) = measures
+            yield draw(use_of(release, index), block)
             continue
         start = 0
-        for at, measure in measures:
+        for index, measure in measures:
             own = slice(start, start + measure.entries)
-            block[:, own] = draw(use_of(release, at), block[:, own])
+            block[:, own] = draw(use_of(release, index), block[:, own])
             start += measure.entries
         yield block
 

@@ -26,7 +26,7 @@ def shares(plan: QueryPlan, noisy: Sequence[NoisyIntegers], confidence: float) -
         noisy: the noisy integers of all that was measured.
         confidence: of the intervals.
     """
-    drawn = {one.plan.name: one for one in noisy}
+    drawn = {integers.plan.name: integers for integers in noisy}
     return tuple(told(what, drawn[what.plan.name], confidence) for what in plan.cut_off)
 
 

@@ -118,18 +118,18 @@ class LeastSquares:
     @property
     def used(self) -> frozenset[tuple[EarlierRelease, int]]:
         """The releases, with their measures, that it is made of."""
-        return frozenset((one.source, one.measure) for one in (*self.cells, *self.sums))
+        return frozenset((sums.source, sums.measure) for sums in (*self.cells, *self.sums))
 
     @cached_property
     def _own(self) -> tuple[Floats, float]:
         """The weights of the ways in which a cell was released, and the variance of their mean."""
-        each = np.array([variance([one.law]) for one in self.cells])
+        each = np.array([variance([sums.law]) for sums in self.cells])
         return (1 / each) / np.sum(1 / each), float(1 / np.sum(1 / each))
 
     @cached_property
     def _sizes(self) -> list[Integers]:
         """How many cells each group of a release of sums adds up."""
-        return [np.bincount(one.place + 1, minlength=1)[1:] for one in self.sums]
+        return [np.bincount(sums.place + 1, minlength=1)[1:] for sums in self.sums]
 
     @cached_property
     def _solved(self) -> list[tuple[list[Row], Law]]:
@@ -139,9 +139,9 @@ class LeastSquares:
     def _of_group(self, inside: Integers) -> tuple[list[Row], Law]:
         own, cell = self._own
         rows = []
-        for number, (one, sizes) in enumerate(zip(self.sums, self._sizes, strict=True)):
-            shared = np.bincount(one.place[inside] + 1, minlength=1)[1:]
-            noise = 2 * one.scale**2
+        for number, (sums, sizes) in enumerate(zip(self.sums, self._sizes, strict=True)):
+            shared = np.bincount(sums.place[inside] + 1, minlength=1)[1:]
+            noise = 2 * sums.scale**2
             for group in np.flatnonzero(shared).tolist():
                 gain = float(cell * shared[group]) ** 2 / (cell * float(sizes[group]) + noise)
                 rows.append((gain, number, group, noise))
@@ -166,8 +166,8 @@ class LeastSquares:
             (float(kind * share) * scale, int(count) * number)
             for kind, count in zip(kinds, counts, strict=True)
             if kind
-            for share, one in zip(own, self.cells, strict=True)
-            for scale, number in one.law
+            for share, sums in zip(own, self.cells, strict=True)
+            for scale, number in sums.law
         ]
         return chosen, (*law, *_beside(self.sums, chosen))
 
@@ -181,10 +181,11 @@ class LeastSquares:
         own, _ = self._own
         size = len(self.place)
         base: Floats = sum(
-            weight * one.entries(size).astype(np.float64) for weight, one in zip(own, self.cells, strict=True)
+            weight * sums.entries(size).astype(np.float64)
+            for weight, sums in zip(own, self.cells, strict=True)
         )
         out: Floats = added(base, self.place, cells)
-        beside = [one.released - added(base, one.place, len(one.released)) for one in self.sums]
+        beside = [sums.released - added(base, sums.place, len(sums.released)) for sums in self.sums]
         for group, (rows, _) in enumerate(self._solved):
             for number, other, weight in rows:
                 out[group] += weight * beside[number][other]
@@ -220,13 +221,13 @@ def better(ways: Sequence[Sums], tables: Sequence[tuple[Sums, tuple[Sums, ...], 
         groups: the number of groups of the question.
     """
     best: tuple[Estimate, ...] = tuple(ways)
-    least = variance([one.law for one in ways])
+    least = variance([way.law for way in ways])
     for table, cells, sums in tables:
         if not sums or groups * len(table.place) > MOST_PAIRS:
             continue
         found = LeastSquares(cells, sums, table.place, groups)
-        others = tuple(one for one in ways if not one.used & found.used)
-        own = variance([found.law, *(one.law for one in others)])
+        others = tuple(way for way in ways if not way.used & found.used)
+        own = variance([found.law, *(way.law for way in others)])
         if own < least:
             best, least = (found, *others), own
     return best

@@ -62,7 +62,7 @@ def spread(post: exp.Query) -> Spread | None:
     assert isinstance(out, exp.Select)
     for name, parts in own.items():
         first = len(out.selects) - len(post.selects)
-        columns[name] = tuple(f"{NUMBER}{first + at}" for at in range(len(parts)))
+        columns[name] = tuple(f"{NUMBER}{first + index}" for index in range(len(parts)))
         for hidden, part in zip(columns[name], parts, strict=True):
             out.append("expressions", exp.alias_(part.copy(), hidden))
     return Spread(out, columns)
@@ -83,7 +83,7 @@ def gathered(answered: AnswerColumns, several: Spread) -> AnswerColumns:
 
 def noise_in(post: exp.Query, name: str) -> bool:
     """Whether noise may be in a column of a statement: it may in all that is no expression of keys alone."""
-    item = next((one for one in post.selects if one.alias_or_name == name), None)
+    item = next((expression for expression in post.selects if expression.alias_or_name == name), None)
     return item is None or not all(
         isinstance(node, exp.Column) and key_number(node.name) is not None
         for node in item.find_all(exp.Column, exp.Query)
@@ -104,7 +104,7 @@ def together(
     hidden = {name for names in found.columns.values() for name in names}
     makers = {name: partial(intervals.__getitem__, name) for name in intervals if name not in hidden}
     for name, names in found.columns.items():
-        if any(one in intervals for one in names):
+        if any(column in intervals for column in names):
             makers[name] = partial(_stacked, values, intervals, without, names)
     return LazyMapping(makers)
 
@@ -141,8 +141,8 @@ def _numbers(item: exp.Expr, select: exp.Select) -> list[exp.Expr]:
         names = [exp.Literal.string(field.this.name) for field in made.expressions]
         return [exp.Anonymous(this="struct_extract", expressions=[whole, name]) for name in names]
     return [
-        exp.Bracket(this=listed.copy(), expressions=[exp.Literal.number(at)], offset=1)
-        for at in range(1, len(_written(made) or []) + 1)
+        exp.Bracket(this=listed.copy(), expressions=[exp.Literal.number(place)], offset=1)
+        for place in range(1, len(_written(made) or []) + 1)
     ]
 
 
@@ -153,7 +153,9 @@ def _written(whole: exp.Expr) -> list[exp.Expr] | None:
     if isinstance(whole, exp.Struct):
         fields = whole.expressions
         return [f.expression for f in fields] if all(isinstance(f, exp.PropertyEQ) for f in fields) else None
-    if not isinstance(whole, exp.Array) or any(isinstance(one, _OF_ANY_SIZE) for one in whole.expressions):
+    if not isinstance(whole, exp.Array) or any(
+        isinstance(value, _OF_ANY_SIZE) for value in whole.expressions
+    ):
         return None
     return list(whole.expressions)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def ends_by_class(
     noisy: NoisyIntegers,
     people: ByClass,
-    at: GroupSelection,
+    groups: GroupSelection,
     ends: Callable[[NoisyIntegers, GroupSelection], Interval],
 ) -> Interval:
     """The intervals of some groups, worked out for those of each class by themselves.
@@ -26,14 +26,14 @@ def ends_by_class(
     Args:
         noisy: the integers of a release whose keys tell the class.
         people: its classes.
-        at: the groups that are wanted.
+        groups: the groups that are wanted.
         ends: the intervals of some groups that have the same noise.
     """
-    places = np.arange(len(noisy.entries))[at]
+    places = np.arange(len(noisy.entries))[groups]
     classes = people.of_groups(noisy.plan.keys, noisy.plan.cells)[noisy.first + places]
     low, high = np.empty(len(places)), np.empty(len(places))
-    for one in np.unique(classes).tolist():
-        here = classes == one
-        own = replace(noisy, plan=replace(noisy.plan, people=replace(people, key=None, only=one)))
+    for number in np.unique(classes).tolist():
+        here = classes == number
+        own = replace(noisy, plan=replace(noisy.plan, people=replace(people, key=None, only=number)))
         low[here], high[here] = ends(own, places[here])
     return low, high

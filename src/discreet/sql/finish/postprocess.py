@@ -198,11 +198,11 @@ def _by_draws_or_bands(
         rows is not None and len(noisy) == len(plan.releases) and all(integers.whole for integers in noisy)
     )
 
-    def banded_ends(wanted: Sequence[str], at: float) -> dict[str, Interval]:
+    def banded_ends(wanted: Sequence[str], row_confidence: float) -> dict[str, Interval]:
         places = [place[name] for name in wanted if place[name] < len(columns) and columns[place[name]].noisy]
         if rows is None or not whole:
             return {}
-        ends = over.ends(noisy, rows, places, at, _everywhere)
+        ends = over.ends(noisy, rows, places, row_confidence, _everywhere)
         return {name: ends[place[name]] for name in wanted if place[name] in ends}
 
     found = banded_ends([name for name in asked if over.single(place[name])], level.confidence)
@@ -226,8 +226,8 @@ def _by_draws_or_bands(
         )
     late = [name for name in late if name not in found]
     if late:
-        at = level.confidence if level.together else over.level(confidence, len(values))
-        found.update(banded_ends(late, at))
+        row_confidence = level.confidence if level.together else over.level(confidence, len(values))
+        found.update(banded_ends(late, row_confidence))
     late = [*bent, *without]
     noise_free = {name for name in bent if place[name] < len(columns) and not columns[place[name]].noisy}
     return found, tuple(name for name in names if name in late and name not in {*found, *noise_free})
@@ -295,15 +295,15 @@ def _direct(
 
 
 def direct_ends(
-    noisy: NoisyIntegers, aggregate: Aggregate, at: GroupSelection, confidence: float
+    noisy: NoisyIntegers, aggregate: Aggregate, groups: GroupSelection, confidence: float
 ) -> Interval:
     """The interval of an unchanged aggregate, in some groups: float64 arrays (groups,)."""
     if noisy.plan.people is not None and noisy.plan.people.key is not None:
         return ends_by_class(
-            noisy, noisy.plan.people, at, lambda own, here: direct_ends(own, aggregate, here, confidence)
+            noisy, noisy.plan.people, groups, lambda own, here: direct_ends(own, aggregate, here, confidence)
         )
-    low, high = (np.empty(len(noisy.entries[at, :0])) for _ in range(2))
-    for part, here in blocks(at, len(noisy.entries)):
+    low, high = (np.empty(len(noisy.entries[groups, :0])) for _ in range(2))
+    for part, here in blocks(groups, len(noisy.entries)):
         entries, values = noisy.of(aggregate, here), noisy.values(aggregate, here)
         # Every whole number is shown within 2^62; its interval holds the shown number, too.
         shown = np.clip(values, -LARGEST, LARGEST) if aggregate.whole else values
@@ -328,7 +328,7 @@ def _monotone_intervals(
         asked,
         noisy.plan.name,
         lambda wanted: noisy.keys(wanted, cells),
-        lambda at: direct_ends(noisy, aggregates[at], cells, confidence),
+        lambda number: direct_ends(noisy, aggregates[number], cells, confidence),
         moments,
     )
 

@@ -69,14 +69,14 @@ def sources_of(number: int, plan: QueryPlan, noisy: Sequence[NoisyIntegers]) -> 
     series = {name for workload in plan.workloads if _smooth(workload) for name in workload.tables}
     tables = tables_of(plan, noisy) if series else []
     return [
-        EarlierRelease(number, one)
-        for one in (*noisy, *(table for table in tables if table.plan.name in series))
-        if one.plan.discovery is None
-        and one.plan.times == 1  # no group is a window of several
-        and _summable(one.plan)
-        and one.plan.name not in partly
-        and not given_to(one.plan)
-        and one.plan.cells <= MOST_RECALLED_GROUPS
+        EarlierRelease(number, integers)
+        for integers in (*noisy, *(table for table in tables if table.plan.name in series))
+        if integers.plan.discovery is None
+        and integers.plan.times == 1  # no group is a window of several
+        and _summable(integers.plan)
+        and integers.plan.name not in partly
+        and not given_to(integers.plan)
+        and integers.plan.cells <= MOST_RECALLED_GROUPS
     ]
 
 
@@ -135,18 +135,18 @@ class Recall:
         used: frozenset[tuple[EarlierRelease, int]] = frozenset()
         for measure in release.measures:
             found = []
-            for at, source in enumerate(self.sources):
+            for index, source in enumerate(self.sources):
                 own = _number_of(measure, release, source.noisy.plan)
                 if own is None or (source, own) in used:
                     continue  # measures of one question have independent noise
                 if mixing and release.cells > 1 and windowed(source):
                     continue  # the groups that windows give have noise in common, which no law of a group tells
-                placed = self._placed(at, release, measure.part, own)
+                placed = self._placed(index, release, measure.part, own)
                 sums = None if placed is None else sums_of(source, own, *placed)
                 found += [] if sums is None else [sums]
             found.sort(key=lambda sums: variance([sums.law]))
             ways = self._best(found[:MOST_SOURCES], release.cells, used)
-            used = used.union(*(one.used for one in ways))
+            used = used.union(*(way.used for way in ways))
             out.append(ways)
         return tuple(out)
 
@@ -180,9 +180,9 @@ class Recall:
 
         Tables that were estimated from windows are ways by themselves.
         """
-        smooth = tuple(one for one in ways if windowed(one.source))
-        ways = [one for one in ways if not windowed(one.source)]
-        key = (tuple((one.source, one.measure, one.place.tobytes()) for one in ways), groups, used)
+        smooth = tuple(way for way in ways if windowed(way.source))
+        ways = [way for way in ways if not windowed(way.source)]
+        key = (tuple((way.source, way.measure, way.place.tobytes()) for way in ways), groups, used)
         if key not in self._found:
             tables = []
             for table in ways[:MOST_TABLES]:
@@ -194,7 +194,7 @@ class Recall:
                 cells = tuple(
                     filter(None, (self._sums(table.source, table.measure, other) for other in free))
                 )
-                rest = [other for other in free if not any(other is one.source for one in cells)]
+                rest = [other for other in free if not any(other is cell.source for cell in cells)]
                 sums = tuple(filter(None, (self._above(table, other) for other in rest)))
                 tables.append((table, cells, sums))
             self._found[key] = better(ways, tables, groups) if ways else ()
@@ -222,13 +222,15 @@ class Recall:
             return None
         return Sums(source, index, found.place, 1)
 
-    def _placed(self, at: int, release: PlannedRelease, part: int, own: int) -> tuple[Integers, int] | None:
-        if (at, part) not in self._places:
-            source = self.sources[at].noisy.plan
-            self._places[at, part] = places(
+    def _placed(
+        self, index: int, release: PlannedRelease, part: int, own: int
+    ) -> tuple[Integers, int] | None:
+        if (index, part) not in self._places:
+            source = self.sources[index].noisy.plan
+            self._places[index, part] = places(
                 release, release.parts[part], source, source.parts[source.measures[own].part]
             )
-        return self._places[at, part]
+        return self._places[index, part]
 
 
 def _number_of(measure: Any, release: PlannedRelease, source: PlannedRelease) -> int | None:
@@ -292,7 +294,7 @@ def recalled(
         if alone:
             out[:, part] = values[0]
         else:
-            mean = sum(weight * one for weight, one in zip(found.weights[index], values, strict=True))
+            mean = sum(weight * value for weight, value in zip(found.weights[index], values, strict=True))
             out[:, part] = np.rint(mean * 2.0**bits).astype(np.int64)
     return NoisyIntegers(plan, out, places=tuple(places) if any(places) else ())
 

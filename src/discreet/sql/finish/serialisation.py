@@ -56,8 +56,10 @@ class StoredAnswer:
 
 def size_of(plan: QueryPlan) -> int:
     """About how many bytes the ledger keeps of an answer: its integers, and the answer with its intervals."""
-    integers = sum(one.cells * sum(m.entries for m in one.measures) for one in plan.measured)
-    shown = sum(one.cells * (len(one.keys) + 3 * len(one.aggregates)) for one in plan.releases)
+    integers = sum(release.cells * sum(m.entries for m in release.measures) for release in plan.measured)
+    shown = sum(
+        release.cells * (len(release.keys) + 3 * len(release.aggregates)) for release in plan.releases
+    )
     return SLACK + 8 * integers + 16 * shown
 
 
@@ -80,12 +82,12 @@ def pack(
     out = io.BytesIO()
     made = charged_at() if release is None else release.made
     packer = Packer(out, made, asked)
-    for index, one in enumerate(noisy):
-        if one.plan.discovery is not None:
-            packer.table(_keys(index), _found(one.plan))
-        for part, places in enumerate(places_of(one.plan)):
-            for start in range(0, max(1, len(one.entries)), BLOCK):
-                packer.block(index, part, one.entries[start : start + BLOCK, places])
+    for index, integers in enumerate(noisy):
+        if integers.plan.discovery is not None:
+            packer.table(_keys(index), _found(integers.plan))
+        for part, places in enumerate(places_of(integers.plan)):
+            for start in range(0, max(1, len(integers.entries)), BLOCK):
+                packer.block(index, part, integers.entries[start : start + BLOCK, places])
     if release is not None and not follows:
         for number, answer in enumerate((release, *beside)):
             packer.answer(answer, number)
@@ -101,14 +103,16 @@ def unpack(data: bytes, plan: QueryPlan) -> StoredAnswer:
         while (other := answer_of(archive, len(beside) + 1)) is not None:
             beside.append(other)
         noisy = []
-        for index, one in enumerate(plan.measured):
-            if one.discovery is not None:
+        for index, planned in enumerate(plan.measured):
+            if planned.discovery is not None:
                 found = table_of(archive, _keys(index)).itercolumns()
-                one = replace(one, keys=ks.found(one.keys, (tuple(far.values(column)) for column in found)))
-            entries = np.empty((one.cells, sum(m.entries for m in one.measures)), np.int64, order="F")
-            for block in blocks_of(archive, index, one):
+                planned = replace(
+                    planned, keys=ks.found(planned.keys, (tuple(far.values(column)) for column in found))
+                )
+            entries = np.empty((planned.cells, sum(m.entries for m in planned.measures)), np.int64, order="F")
+            for block in blocks_of(archive, index, planned):
                 entries[block.first : block.first + len(block.entries)] = block.entries
-            noisy.append(NoisyIntegers(one, entries))
+            noisy.append(NoisyIntegers(planned, entries))
         return StoredAnswer(made_of(archive), release, noisy, tuple(beside))
 
 
@@ -120,19 +124,23 @@ def question_of(data: bytes) -> str:
 
 def blocks_of(archive: zipfile.ZipFile, number: int, release: PlannedRelease) -> Iterator[NoisyIntegers]:
     """The noisy integers of a release block by block."""
-    at, first = 0, 0
+    index, first = 0, 0
     places = places_of(release)
-    while (parts := _parts(archive, number, len(places), at)) is not None:
+    while (parts := _parts(archive, number, len(places), index)) is not None:
         entries = np.empty((len(parts[0]), sum(map(len, places))), np.int64, order="F")
         for part, own in zip(parts, places, strict=True):
             entries[:, own] = part
         yield NoisyIntegers(release, entries, first)
-        at, first = at + 1, first + len(entries)
+        index, first = index + 1, first + len(entries)
 
 
 def _parts(archive: zipfile.ZipFile, number: int, count: int, index: int) -> list[Integers] | None:
     """A block of every part; None behind the last one."""
-    parts = [part for one in range(count) if (part := block_of(archive, number, one, index)) is not None]
+    parts = [
+        part
+        for part_index in range(count)
+        if (part := block_of(archive, number, part_index, index)) is not None
+    ]
     assert len(parts) in (0, count)
     return parts or None
 

@@ -53,30 +53,32 @@ def shaped(
     if not how:
         return None
     found = tables_of(plan, measured, partial(_cells, how))
-    return [_alone(how, one) if one.plan.estimated is None else _unscaled(how, one) for one in found]
+    return [_alone(how, table) if table.plan.estimated is None else _unscaled(how, table) for table in found]
 
 
-def _alone(how: Shaping, one: NoisyIntegers) -> NoisyIntegers:
+def _alone(how: Shaping, table: NoisyIntegers) -> NoisyIntegers:
     """A table that was measured by itself, whose counts are whole."""
     if not how.nonnegative:
-        return one
-    entries = np.array(one.entries, order="F")
-    for measure, part in zip(one.plan.measures, columns(one.plan.measures), strict=True):
+        return table
+    entries = np.array(table.entries, order="F")
+    for measure, part in zip(table.plan.measures, columns(table.plan.measures), strict=True):
         if _never_negative(measure):
             entries[:, part] = np.maximum(entries[:, part], 0)
-    return replace(one, entries=entries)
+    return replace(table, entries=entries)
 
 
-def _unscaled(how: Shaping, one: NoisyIntegers) -> NoisyIntegers:
+def _unscaled(how: Shaping, table: NoisyIntegers) -> NoisyIntegers:
     """Counts without binary places, where they are whole."""
-    if not how.integers or not one.places:
-        return one
-    entries, places = np.array(one.entries, order="F"), list(one.places)
-    for index, (measure, part) in enumerate(zip(one.plan.measures, columns(one.plan.measures), strict=True)):
+    if not how.integers or not table.places:
+        return table
+    entries, places = np.array(table.entries, order="F"), list(table.places)
+    for index, (measure, part) in enumerate(
+        zip(table.plan.measures, columns(table.plan.measures), strict=True)
+    ):
         if _counts(measure):
             entries[:, part] >>= places[index]
             places[index] = 0
-    return replace(one, entries=entries, places=tuple(places))
+    return replace(table, entries=entries, places=tuple(places))
 
 
 def _never_negative(measure: AnyMeasure) -> bool:

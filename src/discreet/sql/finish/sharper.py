@@ -40,14 +40,14 @@ def sharper_ends(
     over, own, confidence = how
     places = {name: values.column_names.index(name) for name in names}
     out: dict[str, Interval] = {}
-    for name, at in places.items():
-        role = over.role(at)
+    for name, place in places.items():
+        role = over.role(place)
         bands = None if role is None else over.sharper(role, confidence, len(values))
         if bands is not None:
-            found = over.ends(noisy, rows, [at], own, ends_of, bands)
-            out.update({name: found[at]} if at in found else {})
+            found = over.ends(noisy, rows, [place], own, ends_of, bands)
+            out.update({name: found[place]} if place in found else {})
     return out | _convex(
-        noisy, values, rows, {name: at for name, at in places.items() if name not in out}, (over, own)
+        noisy, values, rows, {name: place for name, place in places.items() if name not in out}, (over, own)
     )
 
 
@@ -62,7 +62,7 @@ def _convex(
     over, confidence = how
     if over.found is None or over.relation is None:
         return {}
-    curves = {name: over.curve(at) for name, at in places.items()}
+    curves = {name: over.curve(place) for name, place in places.items()}
     bending = {
         name: curve for name, curve in curves.items() if curve in (curvature.CONVEX, curvature.CONCAVE)
     }

@@ -204,8 +204,8 @@ def widen(arg: Expression, wanted: Type) -> Expression | None:
     return None
 
 
-def _as_float(one: Literal) -> Literal:
-    return Literal(float(one.value), F)  # type: ignore[arg-type]
+def _as_float(literal: Literal) -> Literal:
+    return Literal(float(literal.value), F)  # type: ignore[arg-type]
 
 
 def common_type(kinds: list[Type]) -> Type | None:

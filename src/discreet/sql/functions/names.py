@@ -159,7 +159,7 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
         )
     conditional = name.removesuffix("if") if name.endswith("if") and isinstance(node, exp.Anonymous) else ""
     if conditional in known and len(node.expressions) == 2:  # sumIf(x, c) of ClickHouse
-        of, test = (one.sql("duckdb") for one in node.expressions)
+        of, test = (arg.sql("duckdb") for arg in node.expressions)
         return (f"There is no function {name}.",
                 f"Write {conditional.upper()}({of}) FILTER (WHERE {test}).")  # fmt: skip
     near = difflib.get_close_matches(name, [*known, *names(), *other_names()], n=1, cutoff=NEAR)

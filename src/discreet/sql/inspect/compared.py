@@ -66,7 +66,9 @@ def _words(
     if table.keys or not noisy or any(item.alias.startswith("__") for item in table.source.selects):
         return text  # not one row, or no numbers of the question: how many values IN lists
     before = noisy[: _first(plan, table.name)]
-    sooner = dataclasses.replace(plan, releases=tuple(one.plan for one in before), post=table.source)
+    sooner = dataclasses.replace(
+        plan, releases=tuple(integers.plan for integers in before), post=table.source
+    )
     try:
         found = finish(sooner, before, public, confidence)
     except PostProcessingError:

@@ -61,7 +61,7 @@ def _chosen(select: exp.Select, own: Collection[str]) -> bool:
     sources = [select, *(inner for inner in select.find_all(exp.Select) if inner is not select)]
     return any(
         aggregate_number(column.name) is not None and column.table in own
-        for one in sources
-        if one.args.get("where") is not None
-        for column in one.args["where"].find_all(exp.Column)
+        for source in sources
+        if source.args.get("where") is not None
+        for column in source.args["where"].find_all(exp.Column)
     )

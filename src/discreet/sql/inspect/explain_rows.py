@@ -19,17 +19,20 @@ from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 
 def part_node(release: PlannedRelease, index: int, policy: Policy) -> DiagramNode:
     """The private rows of one part of a release, down to the tables."""
-    one = release.parts[index]
+    part = release.parts[index]
     arguments = [argument for m in release.measures if m.part == index for argument in m.arguments]
-    needed = read([*one.keys, *arguments])
+    needed = read([*part.keys, *arguments])
     title = "that are aggregated" if len(release.parts) == 1 else f"of part {index + 1}"
     return DiagramNode(
-        "rows", title, (DiagramFact("cap", _cap(one), one.cap),), (_rows(one.rows.relation, needed, policy),)
+        "rows",
+        title,
+        (DiagramFact("cap", _cap(part), part.cap),),
+        (_rows(part.rows.relation, needed, policy),),
     )
 
 
 def _rows(relation: Relation, needed: set[str], policy: Policy) -> DiagramNode:
-    children = tuple(_rows(one, used, policy) for one, used in below(relation, needed))
+    children = tuple(_rows(child, used, policy) for child, used in below(relation, needed))
     if isinstance(relation, rel.Scan):
         return _scan(relation, needed, policy)
     if isinstance(relation, rel.Select):

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 def meanings_of(plan: QueryPlan) -> dict[str, str]:
     """The content of a column where its question says something else: MIN and MAX are quantiles here."""
     out: dict[str, str] = {}
-    if not any(one.quantity in EXTREME for release in plan.releases for one in release.aggregates):
+    if not any(
+        aggregate.quantity in EXTREME for release in plan.releases for aggregate in release.aggregates
+    ):
         return out
     direct = {item.alias_or_name for item in plan.post.selects if isinstance(item.unalias(), exp.Column)}
     shown = {item.alias_or_name for item in plan.post.selects}
@@ -70,7 +72,7 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
 def _false(plan: QueryPlan) -> tuple[str, ...]:
     """The warnings of conditions that no row can pass; their words are loaded for these alone."""
     parts = (part for release in plan.releases for part in release.parts)
-    if not any(never_true(one) for part in parts for one in conditions(part.rows.relation)):
+    if not any(never_true(condition) for part in parts for condition in conditions(part.rows.relation)):
         return ()
     from discreet.sql.inspect.warnings import no_row_passes
 
@@ -88,14 +90,14 @@ def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:
     if any(release.discovery is not None for release in plan.releases):
         return ()
     _, has_cell = shared_with_cell(plan)
-    for name, at in aggregate_columns(plan).items() if has_cell else ():
-        aggregate = plan.releases[0].aggregates[at]
+    for name, index in aggregate_columns(plan).items() if has_cell else ():
+        aggregate = plan.releases[0].aggregates[index]
         width = linear_half_width(plan.releases[0], aggregate, each(level.confidence, groups))
         if (
             aggregate.quantity in COUNTED
             and width is not None
             and width >= group_rows
-            and _orders(plan, name, at)
+            and _orders(plan, name, index)
         ):
             return (
                 f"noise will choose which {shown:,} of {groups:,} rows are shown: among so many groups it reaches "
@@ -156,7 +158,9 @@ def _tests(plan: QueryPlan) -> bool:
     names = {name.lower() for name in noisy_names(plan)}
     tests = (plan.post.args.get(part) for part in ("where", "having", "qualify"))
     columns = (column for test in tests if test is not None for column in test.find_all(exp.Column))
-    return any(aggregate_number(one.name) is not None or one.name.lower() in names for one in columns)
+    return any(
+        aggregate_number(column.name) is not None or column.name.lower() in names for column in columns
+    )
 
 
 def _orders(plan: QueryPlan, name: str, index: int) -> bool:

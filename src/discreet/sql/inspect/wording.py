@@ -87,7 +87,7 @@ def _of_grid(expression: Call) -> str:
             inner = inner.args[0] if isinstance(inner, Call) and inner.name == name else inner
         assert isinstance(inner, Call)
         assert inner.name == "divide"
-        sides.append([words(one) for one in inner.args])
+        sides.append([words(argument) for argument in inner.args])
     (x, width), (y, height) = sides
     return f"grid({', '.join([x, y, width] if width == height else [x, y, width, height])})"
 
@@ -114,22 +114,22 @@ def _inner(expression: Expression) -> str:
     return text if shown.name in compares else f"({text})"
 
 
-def value(one: Value | None) -> str:
+def value(constant: Value | None) -> str:
     """A public value as SQL shows it.
 
     Example:
         >>> value("Kent"), value(1_000_000), value(dt.date(2024, 1, 31))
         ("'Kent'", '1000000', '2024-01-31')
     """
-    if one is None:
+    if constant is None:
         return "NULL"
-    if isinstance(one, bool):
-        return "TRUE" if one else "FALSE"
-    if isinstance(one, str):
-        return "'" + one.replace("'", "''") + "'"
-    if isinstance(one, float):
-        return f"{one:g}" if abs(one) < 1e15 else repr(one)
-    return str(one)
+    if isinstance(constant, bool):
+        return "TRUE" if constant else "FALSE"
+    if isinstance(constant, str):
+        return "'" + constant.replace("'", "''") + "'"
+    if isinstance(constant, float):
+        return f"{constant:g}" if abs(constant) < 1e15 else repr(constant)
+    return str(constant)
 
 
 def values(some: Sequence[Value | None]) -> str:
@@ -140,8 +140,8 @@ def values(some: Sequence[Value | None]) -> str:
         ('1, 2, 3', '0, 1, 2, …, 99')
     """
     if len(some) <= SHOWN_VALUES:
-        return ", ".join(value(one) for one in some)
-    return f"{', '.join(value(one) for one in some[:3])}, …, {value(some[-1])}"
+        return ", ".join(value(constant) for constant in some)
+    return f"{', '.join(value(constant) for constant in some[:3])}, …, {value(some[-1])}"
 
 
 def end(place: Fraction, kind: Type) -> str:
@@ -183,9 +183,9 @@ def _gaussian(plan: QueryPlan) -> list[str]:
     from discreet.sql.plan.workloads.linear import LinearLaw
 
     columns = [
-        aggregate.sql for one in plan.releases for aggregate in one.aggregates
-        if one.gaussian(aggregate.measure) is not None
-        or (isinstance(one.estimated, LinearLaw) and one.estimated.gaussian)
+        aggregate.sql for release in plan.releases for aggregate in release.aggregates
+        if release.gaussian(aggregate.measure) is not None
+        or (isinstance(release.estimated, LinearLaw) and release.estimated.gaussian)
     ]  # fmt: skip
     more = f" and {len(columns) - SHOWN_VALUES} more" if len(columns) > SHOWN_VALUES else ""
     named = ", ".join(columns[:SHOWN_VALUES])
@@ -242,8 +242,12 @@ def errors_of(series: SeriesLaw, release: PlannedRelease) -> list[tuple[str, flo
     alone = single(series.factors.size)
     families = dict.fromkeys((EACH, *series.families))
     return [
-        (one.words, unit * math.sqrt(series.factors.variance(one)), unit * math.sqrt(alone.variance(one)))
-        for one in families
+        (
+            family.words,
+            unit * math.sqrt(series.factors.variance(family)),
+            unit * math.sqrt(alone.variance(family)),
+        )
+        for family in families
     ]
 
 
@@ -253,17 +257,17 @@ def questions_of(plan: QueryPlan, workload: JointWorkload) -> list[tuple[str, fl
     from discreet.sql.plan.workloads.places import base_of
 
     tables = _tables(plan, workload)
-    wheres = [base_of(one.parts[0].rows.relation)[1] for one in tables]
+    wheres = [base_of(table.parts[0].rows.relation)[1] for table in tables]
     out = []
-    for one, where in zip(tables, wheres, strict=True):
-        law = one.estimated
+    for table, where in zip(tables, wheres, strict=True):
+        law = table.estimated
         assert isinstance(law, Pieced)
         own = [words(c) for c in where if not all(c in other for other in wheres)]
         named = " AND ".join(own) or "all of them"
-        named += f" by {keys_of(one)}" if one.keys else ""
-        unit = float(law.scales[0]) / one.measures[0].row_sensitivity
-        first = one.measures[0]
-        replaced = one.unit_factor > 1 and not one.keys and isinstance(first, Moments)
+        named += f" by {keys_of(table)}" if table.keys else ""
+        unit = float(law.scales[0]) / table.measures[0].row_sensitivity
+        first = table.measures[0]
+        replaced = table.unit_factor > 1 and not table.keys and isinstance(first, Moments)
         alone = first.replacing_sensitivity / (2 * first.row_sensitivity) if replaced else 1.0
         shares = math.sqrt(len(tables)) if law.gaussian else len(tables)  # of rho, or of epsilon
         out.append((named, unit * math.sqrt(law.variance), unit * math.sqrt(2) * shares * alone))
@@ -294,7 +298,9 @@ def _measured(workload: JointWorkload) -> str:
         apart = " and ".join(f"{apart}" for apart, _ in series.factors.levels)
         return f"sums along {key}, estimated from each group and smooth windows {apart} groups apart, all consistent"
     tables = len(workload.tables)
-    listed = "; ".join(f"{keys_of(one)}: epsilon {show(one.epsilon)}" for _, one in workload.marginals)
+    listed = "; ".join(
+        f"{keys_of(marginal)}: epsilon {show(marginal.epsilon)}" for _, marginal in workload.marginals
+    )
     return f"{tables} tables of the same rows, estimated from marginals: {listed}"
 
 
@@ -349,13 +355,13 @@ def _data(plan: QueryPlan, workload: JointWorkload) -> Json:
         ]
         return {"windows": levels, "measured": workload.series.factors.nodes, "sums": sums}
     measured: list[Json] = [
-        {"keys": keys_of(one), "cells": one.cells, "epsilon": show(one.epsilon, 12)}
-        for _, one in workload.marginals
+        {"keys": keys_of(marginal), "cells": marginal.cells, "epsilon": show(marginal.epsilon, 12)}
+        for _, marginal in workload.marginals
     ]
     tables: list[Json] = [
-        {"table": one.name, "keys": keys_of(one), "standard_deviation": own, "apart": apart}
-        for one in _tables(plan, workload)
-        for own, apart in [deviations(one)]
+        {"table": table.name, "keys": keys_of(table), "standard_deviation": own, "apart": apart}
+        for table in _tables(plan, workload)
+        for own, apart in [deviations(table)]
     ]
     return {"measured": measured, "tables": tables}
 

@@ -143,7 +143,7 @@ def _crossing(b: Floats, total: Floats, widths: Floats, upper: bool) -> Floats:
     """
     if len(b) <= FEW:
         return np.array(
-            [_crossing_of(*one, widths, upper) for one in zip(b.tolist(), total.tolist(), strict=True)]
+            [_crossing_of(*pair, widths, upper) for pair in zip(b.tolist(), total.tolist(), strict=True)]
         )
     sign = -1.0 if upper else 1.0
 

@@ -41,9 +41,9 @@ def monotone_in(node: exp.Expr, table: str) -> str | None:
     if isinstance(node, exp.Paren | exp.Neg):
         return monotone_in(node.this, table)
     if isinstance(node, exp.Add | exp.Sub | exp.Mul):
-        for one, other in ((node.this, node.expression), (node.expression, node.this)):
+        for side, other in ((node.this, node.expression), (node.expression, node.this)):
             if _is_constant(other, table):
-                return monotone_in(one, table)
+                return monotone_in(side, table)
         return None
     if isinstance(node, exp.Div):
         return monotone_in(node.this, table) if _is_constant(node.expression, table) else None
@@ -93,8 +93,8 @@ def monotone_intervals(
         listed = [days(items[name]) if name in moments else items[name] for name in names]
         found = [_at(end, aggregate, listed, table, keys_of) for end in ends]
         there = ~np.isnan(ends[0])
-        for name, one, other in zip(names, *found, strict=True):
-            low, high = _ordered(one, other)
+        for name, first, second in zip(names, *found, strict=True):
+            low, high = _ordered(first, second)
             # An end that the expression cannot take, such as one too large for a type, may lie anywhere.
             open_ended = there & np.isnan(low)
             out[name] = np.where(open_ended, -np.inf, low), np.where(open_ended, np.inf, high)
@@ -107,9 +107,9 @@ def days(moment: exp.Expr) -> exp.Expr:
     return exp.Div(this=exp.cast(micros, "DOUBLE"), expression=exp.Literal.number("86400000000.0"))
 
 
-def _ordered(one: Floats, other: Floats) -> Interval:
+def _ordered(first: Floats, second: Floats) -> Interval:
     """Low and high ends: an expression may fall where its aggregate rises."""
-    return np.minimum(one, other), np.maximum(one, other)
+    return np.minimum(first, second), np.maximum(first, second)
 
 
 def _is_constant(node: exp.Expr, table: str) -> bool:

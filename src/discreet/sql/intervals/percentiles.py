@@ -31,13 +31,13 @@ def place(draws: int, confidence: float) -> int:
 
 def percentiles(samples: Floats, confidence: float) -> tuple[Floats, Floats]:
     """The central interval over the first axis; a draw without a value (NaN) may lie anywhere."""
-    at = place(len(samples), confidence)
+    rank = place(len(samples), confidence)
     missing = np.isnan(samples).sum(axis=0)
     # NaN last, where it stands for the greatest value; below it shifts the others.
     ordered = np.sort(samples, axis=0)
-    lowest = np.take_along_axis(ordered, np.maximum(at - 1 - missing, 0)[np.newaxis], axis=0)[0]
-    lost = missing >= at
-    return np.where(lost, -np.inf, lowest), np.where(lost, np.inf, ordered[-at])
+    lowest = np.take_along_axis(ordered, np.maximum(rank - 1 - missing, 0)[np.newaxis], axis=0)[0]
+    lost = missing >= rank
+    return np.where(lost, -np.inf, lowest), np.where(lost, np.inf, ordered[-rank])
 
 
 def percentile_sql(values: str, missing: str, draws: int, confidence: float) -> tuple[str, str]:
@@ -49,10 +49,10 @@ def percentile_sql(values: str, missing: str, draws: int, confidence: float) -> 
         draws: how many there are.
         confidence: strictly between 0 and 1.
     """
-    at = place(draws, confidence)
+    rank = place(draws, confidence)
     low, high = (
-        f"CASE WHEN {missing} = {draws} THEN NULL WHEN {missing} >= {at} THEN CAST('{end}' AS DOUBLE) "
+        f"CASE WHEN {missing} = {draws} THEN NULL WHEN {missing} >= {rank} THEN CAST('{end}' AS DOUBLE) "
         f"ELSE {values}[{index}] END"
-        for end, index in (("-Infinity", f"{at} - {missing}"), ("Infinity", str(draws + 1 - at)))
+        for end, index in (("-Infinity", f"{rank} - {missing}"), ("Infinity", str(draws + 1 - rank)))
     )
     return low, high

@@ -57,8 +57,8 @@ def own_clauses(node: exp.Select) -> list[exp.Expr]:
     """The expressions of a SELECT, without its sources."""
     keys = ("expressions", "where", "having", "qualify", "order", "group")
     values = [node.args.get(key) for key in keys]
-    listed = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    return [one for one in listed if isinstance(one, exp.Expr)]
+    listed = [clause for value in values for clause in (value if isinstance(value, list) else [value])]
+    return [clause for clause in listed if isinstance(clause, exp.Expr)]
 
 
 def having_of(node: exp.Select) -> list[exp.Expr]:

@@ -64,8 +64,8 @@ def ratio_in(node: exp.Expr, table: str) -> Ratio | None:
     """The ratio that an expression is; None where it is anything else."""
     node = _plain(node)
     if isinstance(node, exp.Mul):
-        for one, other in ((node.this, node.expression), (node.expression, node.this)):
-            factor, inner = _constant(one), ratio_in(other, table)
+        for side, other in ((node.this, node.expression), (node.expression, node.this)):
+            factor, inner = _constant(side), ratio_in(other, table)
             if factor is not None and inner is not None:
                 return Ratio(inner.top.times(factor), inner.bottom)
     if not isinstance(node, exp.Div):
@@ -107,8 +107,8 @@ def _linear(node: exp.Expr, table: str) -> LinearCombination | None:
         inner = _linear(node.this, table)
         return None if inner is None else inner.times(-1.0)
     if isinstance(node, exp.Mul):
-        for one, other in ((node.this, node.expression), (node.expression, node.this)):
-            factor, inner = _constant(one), _linear(other, table)
+        for side, other in ((node.this, node.expression), (node.expression, node.this)):
+            factor, inner = _constant(side), _linear(other, table)
             if factor and inner is not None:
                 return inner.times(factor)
         return None
@@ -138,13 +138,15 @@ def noise_weights(release: PlannedRelease, sum_: Floats) -> Floats:
     return np.concatenate([noise_of(measure, sum_[place]) for measure, place in places])
 
 
-def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidence: float) -> Interval | None:
+def ratio_ends(
+    noisy: NoisyIntegers, ratio: Ratio, groups: GroupSelection, confidence: float
+) -> Interval | None:
     """The interval of a ratio in some groups, float64 arrays (groups,); None where it is not one of linear quantities.
 
     Args:
         noisy: the noisy integers.
         ratio: of their aggregates.
-        at: the groups.
+        groups: the ones that are wanted.
         confidence: strictly between 0 and 1.
     """
     release = noisy.plan
@@ -163,9 +165,9 @@ def ratio_ends(noisy: NoisyIntegers, ratio: Ratio, at: GroupSelection, confidenc
     mixed = np.abs(np.cos(angles)[:, np.newaxis] * unit[0] - np.sin(angles)[:, np.newaxis] * unit[1])
     used = (mixed > 0).any(axis=0)
     widths = _widths(release, mixed / scales, used, confidence)
-    count = len(noisy.entries[at, :0])
+    count = len(noisy.entries[groups, :0])
     low, high = np.empty(count), np.empty(count)
-    for place, here in blocks(at, len(noisy.entries), 1 << 12):
+    for place, here in blocks(groups, len(noisy.entries), 1 << 12):
         entries = noisy.all(here)
         ends = angle_ends(entries @ top / own[0], entries @ bottom / own[1], angles, widths)
         low[place], high[place] = (end * own[0] / own[1] for end in ends)

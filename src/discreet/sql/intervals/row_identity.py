@@ -111,7 +111,7 @@ class _Identity:
         self.public = {
             name.lower(): frozenset(c.lower() for c in columns) for name, columns in public.items()
         }
-        self.names = (f"{ID}{at}" for at in count())
+        self.names = (f"{ID}{number}" for number in count())
         self.bent = False
 
     def query(self, node: exp.Expr, outer: Mapping[str, _Columns]) -> _Columns:
@@ -240,16 +240,20 @@ class _Identity:
     def _bends(self, node: exp.Select, sources: Mapping[str, _Columns]) -> bool:
         """Whether noise selects or folds in a SELECT; in a sub-query of an expression, all that may do it counts."""
         for part in own_clauses(node):
-            for one in part.walk():
-                if isinstance(one, exp.Query) and any(isinstance(inner, _BENDING) for inner in one.walk()):
+            for expression in part.walk():
+                if isinstance(expression, exp.Query) and any(
+                    isinstance(inner, _BENDING) for inner in expression.walk()
+                ):
                     return True
-                if isinstance(one, exp.Window):
-                    order = one.args.get("order")
+                if isinstance(expression, exp.Window):
+                    order = expression.args.get("order")
                     if order is not None and not self._is_constant(order, sources):
                         return True
-                elif isinstance(one, _BENDING):
+                elif isinstance(expression, _BENDING):
                     plain = [
-                        child for child in one.iter_expressions() if not self._is_constant(child, sources)
+                        child
+                        for child in expression.iter_expressions()
+                        if not self._is_constant(child, sources)
                     ]
                     if plain:
                         return True

@@ -180,7 +180,7 @@ def table(picked: list[tuple[str, str]], noisy: NoisyIntegers, cells: GroupSelec
     if isinstance(cells, slice):
         made = noisy.columns(names)
     else:
-        made = noisy.keys([at for name in names if (at := key_number(name)) is not None], cells)
+        made = noisy.keys([key for name in names if (key := key_number(name)) is not None], cells)
         for name in names:
             number = aggregate_number(name)
             if number is not None:
@@ -212,7 +212,7 @@ def _sorted(post: exp.Query, noisy: NoisyIntegers) -> Integers | None:
         return None
     first, *rest = post.args["order"].expressions
     number = aggregate_number(first.this.name)
-    if [one.this.name for one in rest] != [CELL] or number is None:
+    if [term.this.name for term in rest] != [CELL] or number is None:
         return None
     aggregate = noisy.plan.aggregates[number]
     if not noisy.counted(aggregate):

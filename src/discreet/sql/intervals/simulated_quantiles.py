@@ -82,15 +82,15 @@ def _places(
     allowed = np.where(far, tree.calibration(q, noisy, scale, width, LEVEL), 1.0)[:, None] * width
     standard = ranks / (allowed / NormalDist().inv_cdf((1 + LEVEL) / 2))
     place = np.empty_like(normal)
-    for cell, one in enumerate(standard):
+    for cell, row in enumerate(standard):
         z = normal[:, cell]
         if total[cell] <= 0:
             place[:, cell] = np.where(z < 0, 1, tree.grid.levels)
         elif far[cell]:
-            place[:, cell] = np.searchsorted(np.sort(one), z)
+            place[:, cell] = np.searchsorted(np.sort(row), z)
         else:
-            first = np.searchsorted(np.maximum.accumulate(one), z)
-            last = np.searchsorted(np.minimum.accumulate(one[::-1])[::-1], z)
+            first = np.searchsorted(np.maximum.accumulate(row), z)
+            last = np.searchsorted(np.minimum.accumulate(row[::-1])[::-1], z)
             place[:, cell] = np.where(z < 0, first, last)
     leaf = np.clip(place - 1, 0, tree.grid.levels - 1)
     step = float(tree.grid.step)

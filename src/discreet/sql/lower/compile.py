@@ -236,7 +236,9 @@ def _rows(
 def _sized(rows: str, keys: Sequence[str], measures: Sequence[AnyMeasure]) -> str:
     """The rows, with the number of their like where a measure counts values by it."""
     sized = [
-        f"t{at}" for at, own in enumerate(measures) if isinstance(own, Moments) and own.sizes is not None
+        f"t{index}"
+        for index, own in enumerate(measures)
+        if isinstance(own, Moments) and own.sizes is not None
     ]
     return with_sizes(rows, keys, sized) if sized else rows
 

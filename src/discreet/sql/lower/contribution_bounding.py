@@ -30,11 +30,11 @@ class Units:
     """One slice of all units, by a hash of the unit. The counts of all slices add up to the count of all units.
 
     Attributes:
-        at: the number of the slice.
+        index: of the slice, from 0.
         of: how many there are; more than one only where the engine says so and its dialect has slices.
     """
 
-    at: int = 0
+    index: int = 0
     of: int = 1
 
 
@@ -75,7 +75,7 @@ def kept_sql(
     unit = quote(UNIT, dialect)
     if units.of > 1:
         assert dialect.slice is not None
-        keep += f" AND {dialect.slice(salt, unit, units.at, units.of)}"
+        keep += f" AND {dialect.slice(salt, unit, units.index, units.of)}"
     source = f"({rows}) AS q WHERE {keep}"
     numbered = alike and bool(names)  # rows that carry nothing are all alike, and any of them may be kept
     if dialect.least is not None and portable is None:

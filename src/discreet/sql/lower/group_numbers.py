@@ -69,7 +69,7 @@ def short_axes(release: PlannedRelease, numbered: Axes, dialect: Dialect) -> Axe
 
 def _place(key: str, values: Sequence[object], dialect: Dialect) -> str:
     """The place of a key of a row in a short list; NULL where it is not in it."""
-    whens = " ".join(f"WHEN {dialect.text(str(value))} THEN {at}" for at, value in enumerate(values))
+    whens = " ".join(f"WHEN {dialect.text(str(value))} THEN {place}" for place, value in enumerate(values))
     return f"CAST(CASE {key} {whens} END AS BIGINT)"
 
 
@@ -184,19 +184,19 @@ def _terms(
     terms: list[str] = []
     inner = math.prod(len(release.keys[axis[0]].values) for axis in of)
     for axis in of:
-        at, key = axis[0], release.keys[axis[0]]
+        index, key = axis[0], release.keys[axis[0]]
         inner //= max(len(key.values), 1)
         run = key.range()
         if run is not None:
             first, count = run
-            terms.append(f"(g.{key_name(at)} - ({first})) * {inner}")
-            ranges.append(f"g.{key_name(at)} BETWEEN {first} AND {first + count - 1}")
+            terms.append(f"(g.{key_name(index)} - ({first})) * {inner}")
+            ranges.append(f"g.{key_name(index)} BETWEEN {first} AND {first + count - 1}")
             continue
-        name = f"__keys_{at}"
+        name = f"__keys_{index}"
         if axis not in short:
             tables[name] = key_list(tuple((number, release.keys[number]) for number in axis))
         if axis in numbered:
-            terms.append(f"g.{key_name(at)} * {inner}")
+            terms.append(f"g.{key_name(index)} * {inner}")
             continue
         terms.append(f"{name}.at * {inner}")
         joins.append(f" JOIN {name} ON {alike_in(release, axis, 'g.', name)}")

@@ -44,18 +44,23 @@ BLOCK = 1 << 16
 """How many groups are worked on at a time: the arrays in the making fit the cache, however many there are."""
 
 
-def blocks(at: GroupSelection, cells: int, size: int | None = None) -> Iterator[tuple[slice, GroupSelection]]:
+def blocks(
+    groups: GroupSelection, cells: int, size: int | None = None
+) -> Iterator[tuple[slice, GroupSelection]]:
     """Some groups a block at a time: where a block stands among them, and which groups it has.
 
     Example:
         >>> list(blocks(slice(5), 9, 3))
         [(slice(0, 3, None), slice(0, 3, None)), (slice(3, 5, None), slice(3, 5, None))]
     """
-    first, last, _ = at.indices(cells) if isinstance(at, slice) else (0, len(at), 1)
+    first, last, _ = groups.indices(cells) if isinstance(groups, slice) else (0, len(groups), 1)
     size = size or BLOCK
     for start in range(first, last, size):
         here = slice(start, min(start + size, last))
-        yield slice(here.start - first, here.stop - first), here if isinstance(at, slice) else at[here]
+        yield (
+            slice(here.start - first, here.stop - first),
+            here if isinstance(groups, slice) else groups[here],
+        )
 
 
 @dataclass(frozen=True)
@@ -79,18 +84,18 @@ class NoisyIntegers:
         """Whether these are all groups of the release."""
         return len(self.entries) == self.plan.cells
 
-    def of(self, aggregate: Aggregate, at: GroupSelection = EVERY) -> Floats:
+    def of(self, aggregate: Aggregate, groups: GroupSelection = EVERY) -> Floats:
         """The entries of the measure that an aggregate is estimated from, in some groups.
 
         Returns:
             float64 array (groups, entries).
         """
         own = self.plan.entries[aggregate.measure]
-        return self._in_rows(self.entries[at, own].astype(np.float64), aggregate.measure)
+        return self._in_rows(self.entries[groups, own].astype(np.float64), aggregate.measure)
 
-    def all(self, at: GroupSelection = EVERY) -> Floats:
+    def all(self, groups: GroupSelection = EVERY) -> Floats:
         """The entries of all measures in some groups: float64 array (groups, entries)."""
-        out = self.entries[at].astype(np.float64)
+        out = self.entries[groups].astype(np.float64)
         for measure, own in enumerate(self.plan.entries):
             out[:, own] = self._in_rows(out[:, own], measure)
         return out
@@ -102,14 +107,14 @@ class NoisyIntegers:
         """Whether an aggregate is exactly its one noisy integer."""
         return aggregate.whole and self.plan.measures[aggregate.measure].plain(aggregate.quantity)
 
-    def values(self, aggregate: Aggregate, at: GroupSelection = EVERY) -> Floats:
+    def values(self, aggregate: Aggregate, groups: GroupSelection = EVERY) -> Floats:
         """The estimate of an aggregate in some groups: float64 array (groups,), not to be changed."""
-        every = isinstance(at, slice) and at in (EVERY, slice(0, len(self.entries)))
+        every = isinstance(groups, slice) and groups in (EVERY, slice(0, len(self.entries)))
         if not every or len(self.entries) > BLOCK:
-            return self._values(aggregate, at)
+            return self._values(aggregate, groups)
         known = self._known.get(id(aggregate))
         if known is None:
-            known = self._known[id(aggregate)] = aggregate, self._values(aggregate, at)
+            known = self._known[id(aggregate)] = aggregate, self._values(aggregate, groups)
         return known[1]
 
     @cached_property
@@ -117,16 +122,16 @@ class NoisyIntegers:
         """Estimates in all groups, which are shown and have an interval, by the number of an aggregate held here."""
         return {}
 
-    def _values(self, aggregate: Aggregate, at: GroupSelection) -> Floats:
-        out = np.empty(len(self.entries[at, :0]))
-        for part, here in blocks(at, len(self.entries)):
+    def _values(self, aggregate: Aggregate, groups: GroupSelection) -> Floats:
+        out = np.empty(len(self.entries[groups, :0]))
+        for part, here in blocks(groups, len(self.entries)):
             out[part] = self._estimate(aggregate, here)
         return out
 
-    def _estimate(self, aggregate: Aggregate, at: GroupSelection) -> Floats:
+    def _estimate(self, aggregate: Aggregate, groups: GroupSelection) -> Floats:
         if self.counted(aggregate):
-            return self.of(aggregate, at)[:, 0]
-        exact = self.plan.measures[aggregate.measure].estimate(aggregate.quantity, self.of(aggregate, at))
+            return self.of(aggregate, groups)[:, 0]
+        exact = self.plan.measures[aggregate.measure].estimate(aggregate.quantity, self.of(aggregate, groups))
         return np.rint(exact) if aggregate.whole else exact
 
     def table(self, names: Collection[str] | None = None) -> pa.Table:
@@ -155,19 +160,19 @@ class NoisyIntegers:
                 data[name] = made[name] if number is None else self.column(self.plan.aggregates[number])
         return data
 
-    def keys(self, wanted: Collection[int], at: GroupSelection = EVERY) -> dict[str, pa.Array]:
+    def keys(self, wanted: Collection[int], groups: GroupSelection = EVERY) -> dict[str, pa.Array]:
         """The columns of some keys in some groups, by the numbers of the keys."""
-        if not isinstance(at, slice) and 8 * len(at) < len(self.entries):
-            return ks.columns_of(self.plan.keys, at + self.first, wanted)
+        if not isinstance(groups, slice) and 8 * len(groups) < len(self.entries):
+            return ks.columns_of(self.plan.keys, groups + self.first, wanted)
         if self.whole:
             columns = ks.table(self.plan.keys, wanted)
         else:
             columns = ks.columns_of(
                 self.plan.keys, np.arange(self.first, self.first + len(self.entries)), wanted
             )
-        if isinstance(at, slice):
+        if isinstance(groups, slice):
             return columns
-        return {name: arrow.taken(column, at) for name, column in columns.items()}
+        return {name: arrow.taken(column, groups) for name, column in columns.items()}
 
     def column(self, aggregate: Aggregate) -> pa.Array:
         """The answer of an aggregate in every group. Its type depends on the question alone."""

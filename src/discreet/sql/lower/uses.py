@@ -100,7 +100,7 @@ def _by_class(release: PlannedRelease, index: int, people: ByClass) -> dict[str,
     }  # fmt: skip
 
 
-def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:
+def ranks(release: PlannedRelease, index: int, measure: Ranks) -> QuantilesWithEnds:
     """The mechanism that chooses leaves by rank.
 
     Of groups with keys there may be any number; and one row that is replaced by another may go from one of several
@@ -108,7 +108,9 @@ def ranks(release: PlannedRelease, index: int, one: Ranks) -> QuantilesWithEnds:
     """
     alone = release.one_group and len(release.beside(index)) == 1
     neighbours: Neighbours = "add_remove" if release.unit_factor == 1 else "replace_one"
-    return one.mechanism(release.shares[index], release.parts[one.part].cap, neighbours, 1 if alone else 2)
+    return measure.mechanism(
+        release.shares[index], release.parts[measure.part].cap, neighbours, 1 if alone else 2
+    )
 
 
 def near_leaves_of(release: PlannedRelease, number: int) -> NearLeaves | None:
@@ -123,12 +125,12 @@ def near_leaves_of(release: PlannedRelease, number: int) -> NearLeaves | None:
 
 def noise_count(release: PlannedRelease, index: int) -> int:
     """How many values of a measure get noise: its integers, or, where leaves are chosen by rank, the groups."""
-    one = release.measures[index]
-    if isinstance(one, AllRows):
-        return release.cells * (one.entries - one.noiseless)
-    return release.cells * (1 if isinstance(one, Ranks) else one.entries)
+    measure = release.measures[index]
+    if isinstance(measure, AllRows):
+        return release.cells * (measure.entries - measure.noiseless)
+    return release.cells * (1 if isinstance(measure, Ranks) else measure.entries)
 
 
-def _set(release: PlannedRelease, at: int | None) -> str:
+def _set(release: PlannedRelease, index: int | None) -> str:
     """The measures of which a row moves one at most, so that they cost as much as the dearest; empty for none."""
-    return f"{release.name} {release.sets[at]}" if release.sets and at is not None else ""
+    return f"{release.name} {release.sets[index]}" if release.sets and index is not None else ""

@@ -163,8 +163,8 @@ def _from_windows(
     entries = found.astype(np.int64)
     if shape is not None:
         inner = np.moveaxis(series.in_order(entries), -2, -1)
-        one = shape(table.measures, inner.reshape(-1, *inner.shape[-2:]), places).reshape(inner.shape)
-        entries = series.as_groups(np.moveaxis(one, -1, -2))
+        shaped = shape(table.measures, inner.reshape(-1, *inner.shape[-2:]), places).reshape(inner.shape)
+        entries = series.as_groups(np.moveaxis(shaped, -1, -2))
     return NoisyIntegers(table, np.asfortranarray(entries), places=places)
 
 

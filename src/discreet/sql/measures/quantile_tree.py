@@ -219,15 +219,15 @@ class QuantileTree(LeafCounts):
         def factor(of: Iterable[Floats]) -> float:
             needed = [
                 self._needed(
-                    q, ct.below(one), noise[index * runs : (index + 1) * runs], scale, width, scale * reach
+                    q, ct.below(counts), noise[index * runs : (index + 1) * runs], scale, width, scale * reach
                 )
-                for index, one in enumerate(of)
+                for index, counts in enumerate(of)
             ]
             return float(np.clip(np.quantile(needed, confidence, method="higher"), 0.2, 1.0))
 
         sharp = list(steps)
-        smooth = [_smoothed(one, q, width) for one in sharp]
-        if all(one is other for one, other in zip(sharp, smooth, strict=True)):
+        smooth = [_smoothed(counts, q, width) for counts in sharp]
+        if all(counts is other for counts, other in zip(sharp, smooth, strict=True)):
             return factor(sharp)  # so little noise crosses no leaf
         return max(factor(sharp), factor(smooth))
 

@@ -66,11 +66,11 @@ def _one_count(requests: list[RequestedAggregate]) -> list[RequestedAggregate]:
     }
     with_sum: dict[Conditions, Expression] = {}
     with_count: dict[Conditions, Expression] = {}
-    for one, quantity in measured.items():
-        met = _indicated(one)
+    for expression, quantity in measured.items():
+        met = _indicated(expression)
         if quantity != "sum" and met is not None:
-            with_sum.setdefault(met, one)
-        with_count.setdefault(_present(one), one)
+            with_sum.setdefault(met, expression)
+        with_count.setdefault(_present(expression), expression)
     first: dict[Conditions, Expression] = {}
     out = []
     for request, conditions in zip(requests, counted, strict=True):
@@ -117,8 +117,8 @@ def _counted(request: RequestedAggregate) -> Conditions | None:
 def _indicated(argument: Expression) -> Conditions | None:
     """Where an argument is 1, if it is 0 or NULL everywhere else; None if it is not known to be so."""
     if isinstance(argument, Literal):
-        one = argument.type in (Type.INTEGER, Type.FLOAT) and argument.value == 1
-        return frozenset() if one else None
+        is_one = argument.type in (Type.INTEGER, Type.FLOAT) and argument.value == 1
+        return frozenset() if is_one else None
     if not isinstance(argument, Call):
         return None
     if argument.name in CASTS:
@@ -164,7 +164,7 @@ def _without_zero(argument: Expression | None) -> Expression | None:
 
 def _atoms(condition: Expression) -> Conditions:
     """The operands of AND, in any order, with literals on the right."""
-    return frozenset(_turned(one) for one in conjuncts([condition]))
+    return frozenset(_turned(operand) for operand in conjuncts([condition]))
 
 
 def _turned(condition: Expression) -> Expression:
@@ -177,13 +177,13 @@ def _turned(condition: Expression) -> Expression:
 
 def _one_where(argument: Expression) -> Expression:
     """The summand of a sum of ones, as something that can be counted: 1 where it is 1, and NULL elsewhere."""
-    one = Literal(1, Type.INTEGER)
+    summand = Literal(1, Type.INTEGER)
     if isinstance(argument, Call) and argument.name in CASTS:
         inner = argument.args[0]
         if inner.type is not Type.BOOLEAN:
             return _one_where(inner)
-        return fn.case([(inner, one)], Literal(None, Type.INTEGER))
+        return fn.case([(inner, summand)], Literal(None, Type.INTEGER))
     chosen = _chosen(argument)
     if chosen is None:
-        return one
+        return summand
     return fn.case([(chosen[0], _one_where(chosen[1]))], Literal(None, Type.INTEGER))

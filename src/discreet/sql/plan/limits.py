@@ -55,7 +55,7 @@ def measured_rows(release: UnplannedRelease, choice: MeasureChoice, limits: Limi
     # Each unit once in each of its groups; it has no more groups than rows.
     some = choice.argument
     where = None if some is None else must("not", must("is_null", some))
-    items = tuple((key_name(at), key) for at, key in enumerate(keys))
+    items = tuple((key_name(index), key) for index, key in enumerate(keys))
     once = rel.PerUnit(rel.Select(rows.relation, items, where) if items or where else rows.relation,
                        tuple((name, Column(name, key.type, key.span)) for name, key in items), ())  # fmt: skip
     columns = {name: Column(name, key.type, key.span) for name, key in items}
@@ -85,4 +85,4 @@ def _per_group(rows: PrivateRows, limits: Limits) -> int | None:
     if limits.max_rows_per_group is not None:
         return limits.max_rows_per_group
     declared = [scan.table.per_group for scan in rel.scans(rows.relation)]
-    return None if None in declared else max(one for one in declared if one is not None)
+    return None if None in declared else max(cap for cap in declared if cap is not None)

@@ -100,40 +100,49 @@ def with_gaussian(
         return alone
     weighted = weighted_of(workloads, releases)
     sets = _sets(releases, chosen, weights, shares)
-    for number, one in enumerate(weighted):
-        sets += _sets_of(one, -1 - number, chosen[one.first], weights[one.first])
-    rhos, tight = _best(sorted(sets, key=lambda one: -one.gain), delta)
+    for number, candidate in enumerate(weighted):
+        sets += _sets_of(candidate, -1 - number, chosen[candidate.first], weights[candidate.first])
+    rhos, tight = _best(sorted(sets, key=lambda set_: -set_.gain), delta)
     if not rhos:
         return alone
     out = [
-        _noisy(release, one, {at: rho for (number, at), rho in rhos.items() if number == index}, tight)
-        for index, (release, one) in enumerate(zip(releases, chosen, strict=True))
+        _noisy(
+            release,
+            selection,
+            {set_index: rho for (number, set_index), rho in rhos.items() if number == index},
+            tight,
+        )
+        for index, (release, selection) in enumerate(zip(releases, chosen, strict=True))
     ]
     others, measured = list(workloads), []
-    for number, one in enumerate(weighted):
-        own = {at: rho for (place, at), rho in rhos.items() if place == -1 - number}
+    for number, candidate in enumerate(weighted):
+        own = {set_index: rho for (place, set_index), rho in rhos.items() if place == -1 - number}
         if own:
-            measured.append(_noisy(one.planned, chosen[one.first], own, tight))
-            workload, tables = one.noisy(measured[-1])
-            others[workloads.index(one.workload)] = workload
+            measured.append(_noisy(candidate.planned, chosen[candidate.first], own, tight))
+            workload, tables = candidate.noisy(measured[-1])
+            others[workloads.index(candidate.workload)] = workload
             out = [next((t for t in tables if t.name == r.name), r) for r in out]
-    parameters = [r.gaussian(at) for r in (*out, *measured) for at in range(len(r.measures))]
-    drawable = all(1 <= one <= 1 << (VARIANCE_BITS + 2) for one in parameters if one is not None)
+    parameters = [r.gaussian(index) for r in (*out, *measured) for index in range(len(r.measures))]
+    drawable = all(
+        1 <= parameter <= 1 << (VARIANCE_BITS + 2) for parameter in parameters if parameter is not None
+    )
     return (out, tuple(others), delta) if drawable else alone
 
 
-def _sets_of(one: WeightedWorkload, place: int, chosen: Chosen, weights: Sequence[Fraction]) -> list[_Set]:
+def _sets_of(
+    workload: WeightedWorkload, place: int, chosen: Chosen, weights: Sequence[Fraction]
+) -> list[_Set]:
     """The sets of a workload of weighted sums; none where they gain differently, as all have one noise."""
-    release = one.planned
+    release = workload.planned
     found = []
-    for at in dict.fromkeys(chosen.sets):
-        numbers = [index for index, of in enumerate(chosen.sets) if of == at]
-        moved = [one.moved(release.measures[index]) for index in numbers]
+    for set_index in dict.fromkeys(chosen.sets):
+        numbers = [index for index, of in enumerate(chosen.sets) if of == set_index]
+        moved = [workload.moved(release.measures[index]) for index in numbers]
         found.append(
             _Set(
-                (place, at),
+                (place, set_index),
                 release.shares[numbers[0]],
-                float(weights[at]) ** 3 * len(one.tables),
+                float(weights[set_index]) ** 3 * len(workload.tables),
                 max(own.laplace for own in moved),
                 max(own.gaussian for own in moved),
                 max(own.smoothing for own in moved),
@@ -156,17 +165,25 @@ def _sets(
     for index, release in enumerate(releases):
         if release.estimated is not None:
             continue
-        for at in dict.fromkeys(chosen[index].sets):
-            own = [m for m, of in zip(release.measures, chosen[index].sets, strict=True) if of == at]
-            if all(isinstance(one, Moments | JointMoments) and not isinstance(one, AllRows) for one in own):
+        for set_index in dict.fromkeys(chosen[index].sets):
+            own = [m for m, of in zip(release.measures, chosen[index].sets, strict=True) if of == set_index]
+            if all(
+                isinstance(measured, Moments | JointMoments) and not isinstance(measured, AllRows)
+                for measured in own
+            ):
                 found.append(
                     _Set(
-                        (index, at),
-                        shares[index][at],
-                        float(weights[index][at]) ** 3,
-                        max(release.sensitivity(one) / one.row_sensitivity for one in own),
-                        max(math.sqrt(release.square(one)) / one.row_sensitivity for one in own),
-                        max(float(smoothing(release.square(one))) / one.row_sensitivity**2 for one in own),
+                        (index, set_index),
+                        shares[index][set_index],
+                        float(weights[index][set_index]) ** 3,
+                        max(release.sensitivity(measured) / measured.row_sensitivity for measured in own),
+                        max(
+                            math.sqrt(release.square(measured)) / measured.row_sensitivity for measured in own
+                        ),
+                        max(
+                            float(smoothing(release.square(measured))) / measured.row_sensitivity**2
+                            for measured in own
+                        ),
                         len(own),
                     )
                 )
@@ -204,22 +221,22 @@ def _best(sets: Sequence[_Set], delta: Fraction) -> tuple[dict[tuple[int, int], 
     """
     from discreet.accounting.loss import Loss
 
-    laplace = [2 * one.weight * (one.laplace / float(one.share)) ** 2 for one in sets]
+    laplace = [2 * set_.weight * (set_.laplace / float(set_.share)) ** 2 for set_ in sets]
     least, best, bought = sum(laplace), 0, _Bought(Fraction(0), False)
     for count in range(1, len(sets) + 1):
         if count < len(sets) and sets[count].gain == sets[count - 1].gain:
             continue  # those that gain alike have the same noise
         own = sets[:count]
-        loss = Loss(sum((one.share for one in own), Fraction(0)), delta)
-        parts = sum(math.sqrt(one.weight) * one.gaussian for one in own)
-        for found in _bought(loss, sum(one.draws for one in own)):
+        loss = Loss(sum((set_.share for set_ in own), Fraction(0)), delta)
+        parts = sum(math.sqrt(set_.weight) * set_.gaussian for set_ in own)
+        for found in _bought(loss, sum(set_.draws for set_ in own)):
             error = parts**2 / (2 * float(found.rho)) + sum(laplace[count:])
-            error += sum(one.weight * one.smoothing for one in own) if found.tight else 0
+            error += sum(set_.weight * set_.smoothing for set_ in own) if found.tight else 0
             if error < least:
                 least, best, bought = error, count, found
     weights = {
-        one.place: Fraction(f"{math.sqrt(one.weight) * one.gaussian:.3g}") or Fraction(1)
-        for one in sets[:best]
+        set_.place: Fraction(f"{math.sqrt(set_.weight) * set_.gaussian:.3g}") or Fraction(1)
+        for set_ in sets[:best]
     }
     whole = sum(weights.values(), Fraction(0))
     return {place: bought.rho * part / whole for place, part in weights.items()}, bought.tight
@@ -233,14 +250,14 @@ def _noisy(
 
     if not parts:
         return release
-    own = [parts.get(at, Fraction(0)) for at in chosen.sets]
+    own = [parts.get(set_index, Fraction(0)) for set_index in chosen.sets]
     measures = list(release.measures)
     for index, (choice, rho) in enumerate(zip(chosen.choices, own, strict=True)):
         if rho:
-            one = measures[index]
-            rows = math.sqrt(release.square(one) / (2 * rho)) / one.row_sensitivity
+            measured = measures[index]
+            rows = math.sqrt(release.square(measured) / (2 * rho)) / measured.row_sensitivity
             times = Fraction(math.ceil(rows * 1024), 1024) * 2 ** (SCALE_BITS - VARIANCE_BITS // 2)
-            measures[index] = measure(choice, times, one.part, planned_cells(release.keys))
+            measures[index] = measure(choice, times, measured.part, planned_cells(release.keys))
     coarse = replace(release, measures=tuple(measures))
     for index, rho in enumerate(own):
         if rho and tight:

@@ -270,7 +270,7 @@ class PlannedRelease:
     @cached_property
     def scales(self) -> tuple[Fraction, ...]:
         """Those of all measures with Laplace noise, or of ranks."""
-        own = tuple(self.scale(at) for at in range(len(self.measures)) if self.gaussian(at) is None)
+        own = tuple(self.scale(index) for index in range(len(self.measures)) if self.gaussian(index) is None)
         if self.people is None:
             return own
         return tuple(scale / share for scale in own for share in self.people.classes.shares)
@@ -371,7 +371,7 @@ class QueryPlan:
 
     @cached_property
     def _with_cut_off(self) -> QueryPlan:
-        return replace(self, releases=(*self.releases, *(one.plan for one in self.cut_off)), cut_off=())
+        return replace(self, releases=(*self.releases, *(cut.plan for cut in self.cut_off)), cut_off=())
 
     @cached_property
     def measured(self) -> tuple[PlannedRelease, ...]:

@@ -75,8 +75,8 @@ def plan(
 
     def planned(plain: Reading) -> Planned:
         reading = with_row_limits(plain, limits)
-        weights = [list(one) for one in reading.weights]
-        sets = [[one.sets[at] for at in one.answered_by] for one in reading.chosen]
+        weights = [list(of_sets) for of_sets in reading.weights]
+        sets = [[selection.sets[index] for index in selection.answered_by] for selection in reading.chosen]
         _emphasise(weights, emphasis, reading.releases, sets, reading.post)
         released = _released(
             reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
@@ -126,10 +126,10 @@ def plan_together(
     unplanned: list[UnplannedRelease] = []
     for text in texts:
         way = ReadingWay(delta > 0, intervals, len(unplanned))
-        canonical, one = readings.reading(text, catalog, way)
-        found.append((canonical, with_row_limits(one, limits)))
+        canonical, plain = readings.reading(text, catalog, way)
+        found.append((canonical, with_row_limits(plain, limits)))
         unplanned += found[-1][1].releases
-    chosen = [one for _, reading in found for one in reading.chosen]
+    chosen = [selection for _, reading in found for selection in reading.chosen]
     weights = [weight for _, reading in found for weight in reading.weights]
     releases, workloads, spent = _released(
         unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
@@ -144,7 +144,7 @@ def plan_together(
         each.append(
             QueryPlan(text, _statement(canonical, _layout(reading), limits), tables, reading.post, inside)
         )
-    statement = "; ".join(one.statement for one in each)
+    statement = "; ".join(plan.statement for plan in each)
     whole = QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads, gaussian=spent)
     return whole, each
 
@@ -156,7 +156,7 @@ def _has_window(post: exp.Query) -> bool:
 
 def _layout(reading: Reading) -> str:
     """The words for measures that the releases of a statement share."""
-    return "".join(one.layout for one in reading.chosen)
+    return "".join(selection.layout for selection in reading.chosen)
 
 
 def _statement(canonical: str, layout: str, limits: Limits, emphasis: Emphasis = ()) -> str:
@@ -193,11 +193,11 @@ def _released(
         from discreet.sql.plan.workloads.series import series_of
         from discreet.sql.plan.workloads.windows import families_of
     for index, post in enumerate(posts):
-        one, release = unplanned[index], releases[index]
+        asked, release = unplanned[index], releases[index]
         if release.estimated is None:
             series = series_of(
-                one, chosen[index], release, families_of(post, one.name), shares[index],
-                partial(build, one, index),
+                asked, chosen[index], release, families_of(post, asked.name), shares[index],
+                partial(build, asked, index),
             )  # fmt: skip
             if series is not None:
                 found.append(series[0])
@@ -222,8 +222,8 @@ def _emphasise(
         return
     columns: dict[str, set[tuple[int, int]]] = {}
     for index, (release, measures) in enumerate(zip(unplanned, answered_by, strict=True)):
-        for at, number in enumerate(measures):
-            for name in shown_as(post, release.name, aggregate_name(at)):
+        for position, number in enumerate(measures):
+            for name in shown_as(post, release.name, aggregate_name(position)):
                 columns.setdefault(name.lower(), set()).add((index, number))
     for name, factor in emphasis:
         if name.lower() not in columns:
@@ -247,17 +247,17 @@ def _release(
     # Quantiles are alone in their part: its query counts by leaf, not only by group.
     shared: dict[int, MeasuredRows] = {}
     measures: list[AnyMeasure] = []
-    shares = tuple(of_sets[at] for at in chosen.sets)  # the counts that find groups may come behind
+    shares = tuple(of_sets[number] for number in chosen.sets)  # the counts that find groups may come behind
     for choice, share in zip(chosen.choices, shares, strict=True):
         part = measured_rows(release, choice, limits)
-        at = next((at for at, one in shared.items() if one == part), len(parts))
-        if choice.counts in BY_LEAF or at == len(parts):
-            at = len(parts)
+        number = next((number for number, known in shared.items() if known == part), len(parts))
+        if choice.counts in BY_LEAF or number == len(parts):
+            number = len(parts)
             parts.append(part)
             if choice.counts not in BY_LEAF:
-                shared[at] = part
+                shared[number] = part
         contribution = Fraction(unit_factor * part.cap) / share
-        measures.append(measure(choice, contribution, at, planned_cells(release.keys)))
+        measures.append(measure(choice, contribution, number, planned_cells(release.keys)))
     if unit_factor > 1 and not release.keys and counts_every_row(release.rows):
         measures = [
             of_all_rows(own) if chosen.sets.count(number) == 1 else own
@@ -274,7 +274,9 @@ def _release(
         keys=release.keys,
         measures=tuple(measures),
         shares=shares,
-        aggregates=tuple(aggregate(r, at) for r, at in zip(chosen.requests, chosen.answered_by, strict=True)),
+        aggregates=tuple(
+            aggregate(r, index) for r, index in zip(chosen.requests, chosen.answered_by, strict=True)
+        ),
         unit_factor=unit_factor,
         discovery=discovery,
         sets=chosen.sets,

@@ -54,7 +54,7 @@ def quantile_choice(argument: Expression, wanted: Iterable[str], ends: bool = Tr
         if ends:
             losses = (
                 losses[0] * half_widths(made.quantiles),
-                losses[1] * sum(NORMAL * one**0.5 for one in tree),
+                losses[1] * sum(NORMAL * variance**0.5 for variance in tree),
             )
         if losses[0] <= losses[1]:
             return MeasureChoice(0, argument, False, "ranks", quantiles=quantiles, ends=ends)

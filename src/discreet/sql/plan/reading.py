@@ -153,19 +153,23 @@ def _analyzed(
             raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
     chosen = [choose(release.requests, release.rows.per_unit, way.intervals) for release in splitter.releases]
-    weights = [_weights(release, one) for release, one in zip(splitter.releases, chosen, strict=True)]
+    weights = [
+        _weights(release, selection) for release, selection in zip(splitter.releases, chosen, strict=True)
+    ]
     return Reading(splitter.releases, post, chosen, weights)
 
 
 def with_limits(reading: Reading, per_group: Callable[[UnplannedRelease], int | None]) -> Reading:
     """A reading whose measures know how many rows of a unit are kept in one group of each release."""
     chosen = [
-        once_each(one, release, per_group(release))
-        for release, one in zip(reading.releases, reading.chosen, strict=True)
+        once_each(selection, release, per_group(release))
+        for release, selection in zip(reading.releases, reading.chosen, strict=True)
     ]
     if all(new is old for new, old in zip(chosen, reading.chosen, strict=True)):
         return reading
-    weights = [_weights(release, one) for release, one in zip(reading.releases, chosen, strict=True)]
+    weights = [
+        _weights(release, selection) for release, selection in zip(reading.releases, chosen, strict=True)
+    ]
     return Reading(reading.releases, reading.post, chosen, weights)
 
 
@@ -176,12 +180,12 @@ def _weights(release: UnplannedRelease, chosen: Chosen) -> list[Fraction]:
     if not release.unknown:
         return weights
     number = answering(chosen.choices, release.keys, release.rows.per_unit)
-    at = len(weights) if number is None else chosen.sets[number]
+    index = len(weights) if number is None else chosen.sets[number]
     if number is None:
         weights += weights_of(
             [measure(FINDING, Fraction(1), 0, 1)], [RequestedAggregate("units", None, "")], [0], [0]
         )
     # A group not found has no other answers at all, so a costly column such as a median must not starve the search.
-    rest = sum(weights, Fraction(0)) - weights[at]
-    weights[at] = max(weights[at], rest * LEAST_FINDING / (1 - LEAST_FINDING))
+    rest = sum(weights, Fraction(0)) - weights[index]
+    weights[index] = max(weights[index], rest * LEAST_FINDING / (1 - LEAST_FINDING))
     return weights

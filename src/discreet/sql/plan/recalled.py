@@ -52,7 +52,7 @@ class Recalled:
     def _fourths(self) -> Floats:
         """The sum of the fourth powers of the weighted scales, by measure."""
         found = [counts * scales**4 for scales, counts in map(self.law, range(len(self.laws)))]
-        return np.array([float(one.sum()) for one in found])
+        return np.array([float(powers.sum()) for powers in found])
 
     def law(self, measure: int) -> tuple[Floats, Floats]:
         """The weighted scales of the noise of an integer, and how many variables have each."""

@@ -52,10 +52,13 @@ def once_each(chosen: Chosen, release: UnplannedRelease, per_group: int | None) 
     rows = release.rows
     if not release.unknown or not rows.per_unit or rows.fixed or per_group != 1:
         return chosen
-    if any(one.counts == "units" and one.argument is None for one in chosen.choices):
+    if any(choice.counts == "units" and choice.argument is None for choice in chosen.choices):
         return chosen  # which finds the groups already
     counts = MeasureChoice(0, None, False)
-    choices = [dataclasses.replace(one, counts="units") if one == counts else one for one in chosen.choices]
+    choices = [
+        dataclasses.replace(choice, counts="units") if choice == counts else choice
+        for choice in chosen.choices
+    ]
     return (
         chosen if choices == chosen.choices else dataclasses.replace(chosen, choices=choices, rewritten=True)
     )

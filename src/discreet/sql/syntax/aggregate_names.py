@@ -44,7 +44,7 @@ def use_known_names(query: exp.Expr) -> None:
         >>> query.sql("duckdb")
         'SELECT COUNT(DISTINCT a), AVG(b), (SUM(x * w) / SUM(CASE WHEN NOT x IS NULL THEN w ELSE 0 END))'
     """
-    for node in [one for one in every(query) if isinstance(one, RENAMED)]:
+    for node in [node for node in every(query) if isinstance(node, RENAMED)]:
         made = _meant(node)
         if made is None:
             continue

@@ -61,7 +61,7 @@ class ColumnAliases:
             QueryRefused: by `refuse`, two items have a name that is used, or the names stand for too much.
         """
         qualify = self._node.args.get("qualify")
-        items = [self._item(item, at) for at, item in enumerate(self._node.expressions)]
+        items = [self._item(item, place) for place, item in enumerate(self._node.expressions)]
         test = None if qualify is None else self._written(qualify, len(items))
         if test is qualify and all(
             new is item for new, item in zip(items, self._node.expressions, strict=True)
@@ -80,9 +80,9 @@ class ColumnAliases:
         """
         return self._written(node, len(self._node.expressions))
 
-    def _item(self, item: exp.Expr, at: int) -> exp.Expr:
+    def _item(self, item: exp.Expr, place: int) -> exp.Expr:
         """An item without names of others, under the name that it had with them."""
-        new = self._written(item, at)
+        new = self._written(item, place)
         return (
             new
             if new is item or isinstance(new, exp.Alias)
@@ -97,23 +97,23 @@ class ColumnAliases:
         while ways:
             inner, end = ways.pop()
             named = {self._place(column, end) for column in _columns(inner)} - wanted - {None}
-            new = {at for at in named if at is not None}
+            new = {place for place in named if place is not None}
             wanted |= new
-            ways += [(unaliased(self._node.expressions[at]), at) for at in new - self._values.keys()]
-        for at in sorted(wanted - self._values.keys()):
-            self._values[at] = self._replaced(unaliased(self._node.expressions[at]), at)
+            ways += [(unaliased(self._node.expressions[place]), place) for place in new - self._values.keys()]
+        for place in sorted(wanted - self._values.keys()):
+            self._values[place] = self._replaced(unaliased(self._node.expressions[place]), place)
         return self._replaced(node, before) if wanted else node
 
     def _replaced(self, node: exp.Expr, before: int) -> exp.Expr:
         out = exp.Paren(this=copied(node))
         for column in _columns(out):
-            at = self._place(column, before)
-            if at is None:
+            place = self._place(column, before)
+            if place is None:
                 continue
             if len(self._places[folded(column.name)]) > 1:
                 raise self._refuse(column, f"Two columns are named {column.name}.",
                                    "Give one of them another name with AS.")  # fmt: skip
-            value = self._values[at]
+            value = self._values[place]
             self._parts += len(every(value))
             if self._parts > self._most:
                 raise self._refuse(column, "The names of this SELECT list stand for very much, written out.",
@@ -126,14 +126,14 @@ class ColumnAliases:
     def _places(self) -> dict[str, list[int]]:
         """The places of the items of each name; two of one name have been told apart by a number since."""
         found: dict[str, list[int]] = {}
-        for at, item in enumerate(self._node.expressions):
+        for place, item in enumerate(self._node.expressions):
             if isinstance(item, exp.Alias):
-                found.setdefault(folded(item.meta.get(FIRST_NAME, item.alias)), []).append(at)
+                found.setdefault(folded(item.meta.get(FIRST_NAME, item.alias)), []).append(place)
         return found
 
     def _place(self, column: exp.Column, before: int) -> int | None:
         """The place of the item that a name stands for; None where it is that of a column, or of nothing."""
-        places = [at for at in self._places.get(folded(column.name), ()) if at < before]
+        places = [place for place in self._places.get(folded(column.name), ()) if place < before]
         return None if column.table or not places or self._is_column(column.name.lower()) else places[-1]
 
 

@@ -91,17 +91,17 @@ def _apart(node: exp.Select, every: list[exp.Expr], names: list[str]) -> tuple[e
     listed = frozenset(name.lower() for name in names)
     keys = frozenset(key.name.lower() for key in every if isinstance(key, exp.Column))
 
-    def read(one: exp.Expr, known: frozenset[str] = frozenset()) -> exp.Expr:
-        if isinstance(one, exp.Column) and not one.table and one.name.lower() in known:
-            return one
-        if not isinstance(one, exp.Order | exp.Ordered | exp.Distinct | exp.Tuple | exp.Paren):
+    def read(expression: exp.Expr, known: frozenset[str] = frozenset()) -> exp.Expr:
+        if isinstance(expression, exp.Column) and not expression.table and expression.name.lower() in known:
+            return expression
+        if not isinstance(expression, exp.Order | exp.Ordered | exp.Distinct | exp.Tuple | exp.Paren):
             known -= keys  # within an expression, a name that is that of a key means the key
-        if one in every or _is_grouping(one) or is_aggregate(one):
-            name = parts.setdefault(one.copy(), PART.format(len(parts)))
+        if expression in every or _is_grouping(expression) or is_aggregate(expression):
+            name = parts.setdefault(expression.copy(), PART.format(len(parts)))
             return exp.column(exp.to_identifier(name, quoted=True))
-        if isinstance(one, exp.Query):
-            return one
-        return _each(one, lambda inner: read(inner, known))
+        if isinstance(expression, exp.Query):
+            return expression
+        return _each(expression, lambda inner: read(inner, known))
 
     outer = exp.Select()
     kept = []
@@ -118,7 +118,9 @@ def _apart(node: exp.Select, every: list[exp.Expr], names: list[str]) -> tuple[e
     inner = node.copy()
     for part in ("order", "distinct", "qualify"):
         inner.set(part, None)
-    kept += [exp.alias_(one, exp.to_identifier(name, quoted=True)) for one, name in parts.items()]
+    kept += [
+        exp.alias_(expression, exp.to_identifier(name, quoted=True)) for expression, name in parts.items()
+    ]
     inner.set("expressions", kept)
     return inner, outer
 
@@ -170,11 +172,13 @@ def _see_groupings(node: exp.Select, every: list[exp.Expr], text: str) -> None:
     aliases = _aliases(node)
     clauses = [*node.expressions, *(node.args.get(part) for part in ("having", "order", "qualify"))]
     for clause in clauses:
-        for one in (
+        for call in (
             [] if clause is None else list(clause.find_all(exp.Grouping, exp.GroupingId, exp.Anonymous))
         ):
-            if _is_grouping(one) and one.parent_select is node:
-                one.set("expressions", [_key(child, one, every, aliases, text) for child in one.expressions])
+            if _is_grouping(call) and call.parent_select is node:
+                call.set(
+                    "expressions", [_key(child, call, every, aliases, text) for child in call.expressions]
+                )
 
 
 def _key(
@@ -196,7 +200,7 @@ def _one_column(key: exp.Expr, other: exp.Expr) -> bool:
     """Whether two expressions are one column, with its table or without, in whichever case."""
     if not isinstance(key, exp.Column) or not isinstance(other, exp.Column):
         return False
-    tables = {folded(one.table) for one in (key, other) if one.table}
+    tables = {folded(column.table) for column in (key, other) if column.table}
     return folded(key.name) == folded(other.name) and len(tables) <= 1
 
 

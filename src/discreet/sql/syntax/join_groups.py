@@ -50,8 +50,8 @@ def one_after_the_other(node: exp.Select) -> None:
         conditions += [joined.args["on"] for joined in (join, *own) if joined.args.get("on") is not None]
         comma = _bare(join)
         made = [exp.Join(this=source) for source in (inner, *(joined.this for joined in own))]
-        for one in made[comma:]:
-            one.meta[TIED] = True
+        for joined in made[comma:]:
+            joined.meta[TIED] = True
         joins[place : place + 1] = made
     if joins != (node.args.get("joins") or []):
         node.set("joins", joins)

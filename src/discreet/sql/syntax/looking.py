@@ -58,7 +58,7 @@ def as_query(statement: exp.Expr, text: str) -> exp.Expr:
 
 def rename(query: exp.Query) -> None:
     """Give the tables of information_schema the one name under which they are known."""
-    for table in [one for one in every(query) if isinstance(one, exp.Table)]:
+    for table in [node for node in every(query) if isinstance(node, exp.Table)]:
         db = table.args.get("db")
         name = f"{SCHEMA}.{table.name}".lower()
         if db is None or db.name.lower() != SCHEMA or table.args.get("catalog") or name not in INFORMATION:

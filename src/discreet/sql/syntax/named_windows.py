@@ -57,4 +57,4 @@ def _complete(window: exp.Window, known: dict[str, exp.Window]) -> None:
     for part in PARTS:
         value = base.args.get(part)
         if value and not window.args.get(part):
-            window.set(part, [one.copy() for one in value] if isinstance(value, list) else value.copy())
+            window.set(part, [child.copy() for child in value] if isinstance(value, list) else value.copy())

@@ -47,7 +47,9 @@ def rebuilt(node: Node, change: Callable[[Any], exp.Expr], kept: tuple[type[exp.
             part = out.args[name] = copied(value) if isinstance(value, kept) else change(value)
             part.parent, part.arg_key, part.index = out, name, None
         elif isinstance(value, list):
-            several = out.args[name] = [change(one) if isinstance(one, exp.Expr) else one for one in value]
+            several = out.args[name] = [
+                change(child) if isinstance(child, exp.Expr) else child for child in value
+            ]
             for index, part in enumerate(several):
                 if isinstance(part, exp.Expr):
                     part.parent, part.arg_key, part.index = out, name, index
@@ -63,7 +65,7 @@ def parts(node: exp.Expr) -> list[exp.Expr]:
         if isinstance(value, exp.Expr):
             out.append(value)
         elif isinstance(value, list):
-            out += [one for one in value if isinstance(one, exp.Expr)]
+            out += [child for child in value if isinstance(child, exp.Expr)]
     return out
 
 
@@ -77,14 +79,14 @@ def every(node: exp.Expr) -> list[exp.Expr]:
         True
     """
     out = [node]
-    for one in out:
-        out += parts(one)
+    for inner in out:
+        out += parts(inner)
     return out
 
 
 def holds(node: exp.Expr, *kinds: type[exp.Expr]) -> bool:
     """Whether a node is of one of some kinds, or has one inside it."""
-    return any(isinstance(one, kinds) for one in every(node))
+    return any(isinstance(inner, kinds) for inner in every(node))
 
 
 def literal_of(value: Any) -> exp.Expr:
@@ -141,8 +143,8 @@ def own_nodes(node: exp.Expr) -> list[exp.Expr]:
     out: list[exp.Expr] = []
     open_ = [node]
     while open_:
-        out.append(one := open_.pop())
-        open_ += [part for part in reversed(parts(one)) if not isinstance(part, exp.Query)]
+        out.append(inner := open_.pop())
+        open_ += [part for part in reversed(parts(inner)) if not isinstance(part, exp.Query)]
     return out
 
 
@@ -151,9 +153,9 @@ def with_queries(node: exp.Expr) -> list[exp.Expr]:
     out: list[exp.Expr] = []
     open_ = [node]
     while open_:
-        out.append(one := open_.pop())
-        if one is node or not isinstance(one, exp.Query):
-            open_ += reversed(parts(one))
+        out.append(inner := open_.pop())
+        if inner is node or not isinstance(inner, exp.Query):
+            open_ += reversed(parts(inner))
     return out
 
 

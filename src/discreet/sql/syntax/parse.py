@@ -312,4 +312,4 @@ def _in_words(fault: str) -> str:
 
 def _offset(text: str, line: int, column: int) -> int:
     """The place in a text of a line and a column, both from 1."""
-    return sum(len(one) + 1 for one in text.split("\n")[: line - 1]) + column - 1
+    return sum(len(row) + 1 for row in text.split("\n")[: line - 1]) + column - 1

@@ -75,9 +75,11 @@ def statements(text: str) -> list[exp.Expr]:
 def _turned(tokens: Sequence[Token]) -> list[Token]:
     """The tokens, with conditions behind ON of a PIVOT in parentheses."""
     out = list(tokens)
-    for at in reversed([at for at, one in enumerate(tokens) if one.token_type is TokenType.PIVOT]):
-        if tokens[at].text.upper() in FIRST[:2]:
-            for first, last in reversed(_conditions(out, at)):
+    for place in reversed(
+        [place for place, token in enumerate(tokens) if token.token_type is TokenType.PIVOT]
+    ):
+        if tokens[place].text.upper() in FIRST[:2]:
+            for first, last in reversed(_conditions(out, place)):
                 out.insert(last, _bracket(TokenType.R_PAREN, ")", out[last - 1]))
                 out.insert(first, _bracket(TokenType.L_PAREN, "(", out[first]))
     return out
@@ -86,18 +88,18 @@ def _turned(tokens: Sequence[Token]) -> list[Token]:
 def _conditions(tokens: Sequence[Token], pivot: int) -> list[tuple[int, int]]:
     """The places of the conditions behind ON of a PIVOT, each up to the token behind it."""
     found, depth, first, plain = [], 0, 0, True
-    for at in range(pivot + 1, len(tokens) + 1):
-        kind = tokens[at].token_type if at < len(tokens) else TokenType.SEMICOLON
+    for place in range(pivot + 1, len(tokens) + 1):
+        kind = tokens[place].token_type if place < len(tokens) else TokenType.SEMICOLON
         depth += (kind in DEEPER) - (kind in LESS_DEEP)
         ends = depth < 0 or (depth == 0 and (kind in ENDS or (not first and kind in OF_ANOTHER)))
         if first and (ends or (depth == 0 and kind is TokenType.COMMA)):
             if not plain:
-                found.append((first, at))
-            first, plain = at + 1, True
+                found.append((first, place))
+            first, plain = place + 1, True
         elif first and depth == 0 and kind in CONDITIONS:
             plain = False
         elif not first and depth == 0 and kind is TokenType.ON:
-            first = at + 1
+            first = place + 1
         if ends:
             break
     return found

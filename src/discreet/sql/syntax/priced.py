@@ -64,8 +64,8 @@ def priced(text: str) -> Priced | None:
     tokens = _tokens(text)
     places = [
         n
-        for n, (one, other) in enumerate(pairwise(tokens))
-        if one.token_type is TokenType.WITH and other.text.upper() == CLAUSE
+        for n, (token, other) in enumerate(pairwise(tokens))
+        if token.token_type is TokenType.WITH and other.text.upper() == CLAUSE
         and n and tokens[n - 1].token_type is TokenType.SELECT
     ]  # fmt: skip
     if not places:
@@ -138,13 +138,13 @@ def _options(text: str, tokens: Sequence[Token], first: int) -> tuple[dict[str, 
 
 
 def _between_commas(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    one: list[Token] = []
+    piece: list[Token] = []
     for token in tokens:
         if token.token_type is TokenType.COMMA:
-            if one:
-                yield one
-            one = []
+            if piece:
+                yield piece
+            piece = []
         else:
-            one.append(token)
-    if one:
-        yield one
+            piece.append(token)
+    if piece:
+        yield piece

@@ -52,8 +52,8 @@ def place(node: exp.Expr | None, text: str) -> tuple[int, int] | None:
     if not marks:
         # A parameter, say, keeps no place of its own; but its spelling may stand in the text once.
         written = node.sql("duckdb")
-        at = text.find(written)
-        return (at, at + len(written)) if at >= 0 and text.count(written) == 1 else None
+        offset = text.find(written)
+        return (offset, offset + len(written)) if offset >= 0 and text.count(written) == 1 else None
     start, end = min(m["start"] for m in marks), max(m["end"] for m in marks) + 1
     # The closing parenthesis of a call is no token that the parser keeps.
     if text.count("(", start, end) > text.count(")", start, end) and text[end : end + 1] == ")":

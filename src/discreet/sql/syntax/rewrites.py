@@ -355,7 +355,7 @@ def _as_query(values: exp.Values) -> None:
     outer = parent.parent if isinstance(parent, exp.Subquery) else parent
     if not isinstance(outer, exp.In | exp.Any | exp.All | exp.Anonymous):
         return
-    rows = exp.Values(expressions=[one.copy() for one in values.expressions], alias=exp.TableAlias(this="v"))
+    rows = exp.Values(expressions=[row.copy() for row in values.expressions], alias=exp.TableAlias(this="v"))
     query = exp.Subquery(this=exp.select("*").from_(rows))
     if isinstance(outer, exp.In) and outer.expressions == [values]:
         outer.set("expressions", [])

@@ -67,10 +67,10 @@ def named_items(
 
     def meant(column: exp.Column) -> exp.Expr | None:
         items = [] if column.table else found.get(folded(column.name), [])
-        if any(one.unalias() != items[0].unalias() for one in items):
+        if any(candidate.unalias() != items[0].unalias() for candidate in items):
             raise refuse(column, f"Two columns are named {column.name}.",
                          "Give one of them another name with AS.")  # fmt: skip
-        return next((one.this for one in items if isinstance(one, exp.Alias)), None)
+        return next((alias.this for alias in items if isinstance(alias, exp.Alias)), None)
 
     return meant
 

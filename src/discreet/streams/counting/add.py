@@ -38,7 +38,7 @@ def add(spec: StreamSpec, progress: StreamProgress, row: Mapping[str, Any] | Non
         unit = values.text_of(row.get(spec.unit))
         if not unit:
             return
-        if not progress.seen.one(digest_of(progress.key, unit), spec.rows):
+        if not progress.seen.admit(digest_of(progress.key, unit), spec.rows):
             return
     for measure in spec.measures:
         steps = values.steps_of(measure, row.get(measure.column))
@@ -67,29 +67,29 @@ def add_all(spec: StreamSpec, progress: StreamProgress, table: pa.Table) -> None
     for measure in spec.measures:
         counts = progress.counts[measure.name]
         flat, width = counts.reshape(-1), counts.shape[1]
-        at = (t - 1) * width + group
+        places = (t - 1) * width + group
         if not measure.column:
-            _add(flat, at, None)
+            _add(flat, places, None)
             continue
         steps, known = columns.steps_of(_column(table, measure.column), measure)
         steps, known = (steps, known) if whole else (steps[counted], known[counted])
-        at, steps = (at, steps) if known.all() else (at[known], steps[known])
+        places, steps = (places, steps) if known.all() else (places[known], steps[known])
         lo, hi = measure.ends
         for part, added in enumerate((steps - lo, hi - steps) if measure.mean else (steps,)):
-            _add(flat, at + part * len(spec.keys), added)
+            _add(flat, places + part * len(spec.keys), added)
 
 
-def _add(flat: Integers, at: Integers, added: Integers | None) -> None:
+def _add(flat: Integers, places: Integers, added: Integers | None) -> None:
     """Add numbers, or ones, at places that may come more than once."""
-    if not at.size:
+    if not places.size:
         return
     if added is None:
-        low = int(at.min())
-        span = int(at.max()) - low + 1
-        if span <= 4 * at.size + 1024:
-            flat[low : low + span] += np.bincount(at - low, minlength=span)
+        low = int(places.min())
+        span = int(places.max()) - low + 1
+        if span <= 4 * places.size + 1024:
+            flat[low : low + span] += np.bincount(places - low, minlength=span)
             return
-    np.add.at(flat, at, 1 if added is None else added)
+    np.add.at(flat, places, 1 if added is None else added)
 
 
 def _column(table: pa.Table, name: str) -> pa.ChunkedArray:

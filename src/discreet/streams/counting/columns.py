@@ -59,11 +59,11 @@ def periods_of(column: pa.Array, periods: Periods) -> Integers:
     when = micro[known]
     if periods.every == "month":
         months = when.astype("M8[us]").astype("M8[M]").astype(np.int64)
-        at = months - (12 * (periods.start.year - 1970) + periods.start.month - 1)
+        index = months - (12 * (periods.start.year - 1970) + periods.start.month - 1)
     else:
-        at = (when - micro_of(periods.start)) // (EVERY[periods.every] * 10**6)
+        index = (when - micro_of(periods.start)) // (EVERY[periods.every] * 10**6)
     out = np.zeros(len(micro), np.int64)
-    out[known] = np.where((at >= 0) & (at < periods.count), at + 1, 0)
+    out[known] = np.where((index >= 0) & (index < periods.count), index + 1, 0)
     return out
 
 
@@ -86,7 +86,7 @@ def units_of(column: pa.Array) -> tuple[Integers, pa.StringArray]:
         return places, array
     encoded = array.dictionary_encode()
     spelled = [values.text_of(value) for value in encoded.dictionary.to_pylist()]
-    places = np.array([*(at if text else -1 for at, text in enumerate(spelled)), -1])
+    places = np.array([*(place if text else -1 for place, text in enumerate(spelled)), -1])
     return places[_indices(encoded)], arrow.listed(spelled, pa.string())
 
 

@@ -44,7 +44,7 @@ def iso_times(texts: pa.StringArray) -> tuple[Integers, Mask]:
 
     Example:
         >>> import pyarrow as pa
-        >>> [one.tolist() for one in iso_times(pa.array(["1970-01-02", "1970-01-01 00:01", "2026-02-30", "soon"]))]
+        >>> [array.tolist() for array in iso_times(pa.array(["1970-01-02", "1970-01-01 00:01", "2026-02-30", "soon"]))]
         [[86400000000, 60000000, 0, 0], [True, True, False, False]]
     """
     _, offsets, data = texts.buffers()
@@ -76,12 +76,12 @@ def _read(block: Bytes, layout: str) -> tuple[Integers, Mask]:
     """The times of texts of one length."""
     good = np.ones(len(block), bool)
     digit: dict[int, npt.NDArray[np.int32]] = {}
-    for at, sign in enumerate(layout):
-        here = block[:, at]
+    for position, sign in enumerate(layout):
+        here = block[:, position]
         if sign == "0":
             number = here - np.uint8(48)
             good &= number <= 9
-            digit[at] = number.astype(np.int32)
+            digit[position] = number.astype(np.int32)
         elif sign == "T":
             good &= (here == ord("T")) | (here == ord(" "))
         else:
@@ -89,8 +89,8 @@ def _read(block: Bytes, layout: str) -> tuple[Integers, Mask]:
 
     def whole(first: int, last: int) -> npt.NDArray[np.int32]:
         out = np.zeros(len(block), np.int32)
-        for at in range(first, min(last, len(layout.rstrip("Z")))):
-            out = out * np.int32(10) + digit[at]
+        for position in range(first, min(last, len(layout.rstrip("Z")))):
+            out = out * np.int32(10) + digit[position]
         return out
 
     year, month, day = whole(0, 4), whole(5, 7), whole(8, 10)

@@ -59,16 +59,16 @@ class Seen(Mapping[bytes, int]):
             out[begin : begin + _PIECE] = self._first(units[begin : begin + _PIECE], most)
         return out
 
-    def one(self, unit: bytes, most: int) -> bool:
+    def admit(self, unit: bytes, most: int) -> bool:
         """The same for one row."""
         self._room(1)
-        at = self._place(unit)
-        if not self._rows[at]:
-            self._low[at], self._high[at] = _words(unit)
+        place = self._place(unit)
+        if not self._rows[place]:
+            self._low[place], self._high[place] = _words(unit)
             self._used += 1
-        if self._rows[at] >= most:
+        if self._rows[place] >= most:
             return False
-        self._rows[at] += 1
+        self._rows[place] += 1
         return True
 
     def kept(self) -> tuple[Digests, Integers]:
@@ -81,7 +81,7 @@ class Seen(Mapping[bytes, int]):
 
     def __iter__(self) -> Iterator[bytes]:
         text = self.kept()[0].astype("<u8").tobytes()
-        return iter([text[at : at + 16] for at in range(0, len(text), 16)])
+        return iter([text[offset : offset + 16] for offset in range(0, len(text), 16)])
 
     def __getitem__(self, unit: bytes) -> int:
         rows = int(self._rows[self._place(unit)])
@@ -92,23 +92,23 @@ class Seen(Mapping[bytes, int]):
     def _place(self, unit: bytes) -> int:
         """The place of a unit, or the free one that it would have."""
         low, high = _words(unit)
-        at = (low * _MIXED & _WORD) >> (65 - len(self._rows).bit_length())
-        while self._rows[at] and (int(self._low[at]), int(self._high[at])) != (low, high):
-            at = (at + (high | 1)) & (len(self._rows) - 1)
-        return at
+        place = (low * _MIXED & _WORD) >> (65 - len(self._rows).bit_length())
+        while self._rows[place] and (int(self._low[place]), int(self._high[place])) != (low, high):
+            place = (place + (high | 1)) & (len(self._rows) - 1)
+        return place
 
     def _first(self, units: Digests, most: int) -> Mask:
-        at = self._places(units)
-        before = self._rows[at]
-        np.add.at(self._rows, at, 1)
-        after = self._rows[at]
+        places = self._places(units)
+        before = self._rows[places]
+        np.add.at(self._rows, places, 1)
+        after = self._rows[places]
         counted: Mask = before < most
         over = after > most
         if over.any():
-            self._rows[at] = np.maximum(before, np.minimum(after, most))
+            self._rows[places] = np.maximum(before, np.minimum(after, most))
             # Only units that are filled up here need the order of their rows.
             crossing = np.flatnonzero(counted & over)
-            counted[crossing] = before[crossing] + _ranks(at[crossing]) < most
+            counted[crossing] = before[crossing] + _ranks(places[crossing]) < most
         return counted
 
     def _places(self, units: Digests) -> Integers:
@@ -117,25 +117,25 @@ class Seen(Mapping[bytes, int]):
         bits = np.uint64(65 - len(self._rows).bit_length())
         low, high = units[:, 0].copy(), units[:, 1].copy()
         places = (low * np.uint64(_MIXED) >> bits).astype(np.int64)
-        at, left = places, np.arange(len(units))
+        probes, left = places, np.arange(len(units))
         new = []
         while left.size:
-            free = np.flatnonzero(self._rows[at] == 0)
+            free = np.flatnonzero(self._rows[probes] == 0)
             if free.size:
                 # One of the units that want a free place has it: the one whose mark is there in the end.
                 marks = -1 - left[free]
-                self._rows[at[free]] = marks
-                won = free[self._rows[at[free]] == marks]
-                taken = at[won]
+                self._rows[probes[free]] = marks
+                won = free[self._rows[probes[free]] == marks]
+                taken = probes[won]
                 self._low[taken], self._high[taken] = low[won], high[won]
                 new.append(taken)
-            wrong = np.flatnonzero((self._low[at] != low) | (self._high[at] != high))
+            wrong = np.flatnonzero((self._low[probes] != low) | (self._high[probes] != high))
             left, low, high = left[wrong], low[wrong], high[wrong]
-            at = (at[wrong] + (high | np.uint64(1)).astype(np.int64)) & (len(self._rows) - 1)
-            places[left] = at
-        for one in new:
-            self._rows[one] = 0
-            self._used += len(one)
+            probes = (probes[wrong] + (high | np.uint64(1)).astype(np.int64)) & (len(self._rows) - 1)
+            places[left] = probes
+        for claimed in new:
+            self._rows[claimed] = 0
+            self._used += len(claimed)
         return places
 
     def _room(self, more: int) -> None:

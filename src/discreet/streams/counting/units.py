@@ -43,7 +43,7 @@ def digest_of(key: bytes, unit: str) -> bytes:
     words = [
         1,
         len(text),
-        *(int.from_bytes(padded[at : at + 4], "little") for at in range(0, len(padded), 4)),
+        *(int.from_bytes(padded[offset : offset + 4], "little") for offset in range(0, len(padded), 4)),
     ]
     out = b""
     for numbers in _numbers(key).tolist():
@@ -89,13 +89,13 @@ def _short(key: bytes, raw: npt.NDArray[np.uint8], begins: npt.NDArray[np.int32]
     words = np.ndarray((len(raw) - 3,), "<u4", raw.data, strides=(1,))  # one begins at each byte
     made = np.empty((_PARTS, len(begins)), np.uint64)
     made[:] = (numbers[:, 0] + numbers[:, 1] * np.uint64(length))[:, np.newaxis]
-    for at in range(0, length, 4):
-        word = words[begins + at]
-        if length - at < 4:
-            word = word & np.uint32((1 << 8 * (length - at)) - 1)
+    for offset in range(0, length, 4):
+        word = words[begins + offset]
+        if length - offset < 4:
+            word = word & np.uint32((1 << 8 * (length - offset)) - 1)
         wide = word.astype(np.uint64)
         for part in range(_PARTS):
-            made[part] += wide * numbers[part, 2 + at // 4]
+            made[part] += wide * numbers[part, 2 + offset // 4]
     return (made >> np.uint64(32)).T
 
 

@@ -59,18 +59,18 @@ class LineLayout:
             True
         """
         names, texts, around = [], [], []
-        begin, at = 0, 1
-        while found := _MEMBER.match(line, at):
+        begin, offset = 0, 1
+        while found := _MEMBER.match(line, offset):
             kind = "number" if found["text"] is None else "text"
             names.append(found["name"].decode())
             texts.append(kind == "text")
             around.append(line[begin : found.start(kind)])
-            begin, at = found.end(kind), found.end()
+            begin, offset = found.end(kind), found.end()
             if found["sign"] == b"}":
                 break
         else:
             return None
-        if at != len(line) or len(set(names)) < len(names):
+        if offset != len(line) or len(set(names)) < len(names):
             return None
         return LineLayout(tuple(names), tuple(texts), (*around, line[begin:]))
 
@@ -151,7 +151,8 @@ def _same(signs: Bytes, starts: Integers, part: bytes) -> bool:
     words = np.ndarray((len(signs) - size + 1,), f"<u{size}", signs.data, strides=(1,))
     places = [*range(0, len(part) - size, size), len(part) - size]
     return all(
-        bool((words[starts + at] == np.frombuffer(part, f"<u{size}", 1, at)[0]).all()) for at in places
+        bool((words[starts + place] == np.frombuffer(part, f"<u{size}", 1, place)[0]).all())
+        for place in places
     )
 
 

@@ -127,7 +127,9 @@ def _of(file: IO[bytes], spec: StreamSpec, form: str, follow: bool, ticks: bool)
         return ArrowFeed(file, follow, spec.columns)
     if form == "parquet":
         return ParquetFeed(file, spec.columns)
-    return TextFeed(file, follow, spec.columns, ticks, [one.column for one in spec.measures if one.column])
+    return TextFeed(
+        file, follow, spec.columns, ticks, [measure.column for measure in spec.measures if measure.column]
+    )
 
 
 def broker_of(url: str) -> Broker:

@@ -56,8 +56,8 @@ class Again:
         """The next line, or the part of it that was there."""
         if not self._ahead:
             return self._file.readline(most)
-        at = self._ahead.find(b"\n") + 1 or len(self._ahead)
-        return self._taken(at if most < 0 else min(at, most))
+        end = self._ahead.find(b"\n") + 1 or len(self._ahead)
+        return self._taken(end if most < 0 else min(end, most))
 
     def read1(self, most: int) -> bytes:
         """Bytes that are there."""

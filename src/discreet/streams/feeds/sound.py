@@ -42,10 +42,11 @@ def _mended(array: Any) -> Any:
     if kind in _BYTES:
         given = pa.Array.from_buffers(_BYTES[kind], len(array), array.buffers(), offset=array.offset)
         given.validate(full=True)
-        return pa.array([_text(one) for one in given.to_pylist()], kind)
+        return pa.array([_text(value) for value in given.to_pylist()], kind)
     if pa.types.is_date64(kind):
         ticks = [
-            one if one is not None and one % _DAY == 0 else None for one in array.view(pa.int64()).to_pylist()
+            tick if tick is not None and tick % _DAY == 0 else None
+            for tick in array.view(pa.int64()).to_pylist()
         ]
         return pa.array(ticks, pa.int64()).view(kind)
     return array

@@ -97,15 +97,15 @@ class TextFeed(Lines):
     def _cut(self, block: bytes, start: int) -> Iterator[Piece]:
         """The pieces of a block between its ticks."""
         while self._ticks:
-            at = start if block.startswith(TICK, start) else block.find(b"\n" + TICK, start) + 1
-            if not at and not block.startswith(TICK):
+            tick = start if block.startswith(TICK, start) else block.find(b"\n" + TICK, start) + 1
+            if not tick and not block.startswith(TICK):
                 break
-            if at < start or (at == 0 and start):
+            if tick < start or (tick == 0 and start):
                 break
-            yield from self._rows(block[start:at])
-            start = block.find(b"\n", at) + 1 or len(block)
-            self._took(block[at:start])
-            when = time_of(block[at + len(TICK) : start].decode("utf-8", "replace"))
+            yield from self._rows(block[start:tick])
+            start = block.find(b"\n", tick) + 1 or len(block)
+            self._took(block[tick:start])
+            when = time_of(block[tick + len(TICK) : start].decode("utf-8", "replace"))
             if when is not None:
                 yield when
         yield from self._rows(block[start:])
@@ -142,9 +142,11 @@ class TextFeed(Lines):
         mended = self._mended(piece)
         if mended is None:
             return None
-        place = {name: str(at) for at, name in enumerate(names)}  # of two with one name, the last
+        place = {name: str(index) for index, name in enumerate(names)}  # of two with one name, the last
         read = pa.csv.ReadOptions(
-            use_threads=False, block_size=len(mended) + 1, column_names=[str(at) for at in range(len(names))]
+            use_threads=False,
+            block_size=len(mended) + 1,
+            column_names=[str(index) for index in range(len(names))],
         )
         parse = pa.csv.ParseOptions(invalid_row_handler=lambda row: "skip")
         needed = [place[name] for name in self._needed]

@@ -181,14 +181,21 @@ def _predict(made: list[GraphPreview], as_json: bool) -> None:
     from discreet.release.documents import dump
 
     if as_json:
-        deltas = {one.method: float(one.delta) for one in made if one.delta}
+        deltas = {preview.method: float(preview.delta) for preview in made if preview.delta}
         typer.echo(
             dump(
-                {"best": made[0].method, "methods": {one.method: one.error for one in made}, "deltas": deltas}
+                {
+                    "best": made[0].method,
+                    "methods": {preview.method: preview.error for preview in made},
+                    "deltas": deltas,
+                }
             )
         )
         return
-    rows = [[one.method, f"{one.error:,.4g}", small(one.delta) if one.delta else "0"] for one in made]
+    rows = [
+        [preview.method, f"{preview.error:,.4g}", small(preview.delta) if preview.delta else "0"]
+        for preview in made
+    ]
     print_table(["method", "error", "delta"], rows, [False, True, True])
 
 

@@ -40,7 +40,7 @@ _PARTS = {
         unit: seconds * _TINY
         for unit, seconds in {"W": 604_800, "D": 86_400, "h": 3_600, "m": 60, "s": 1}.items()
     },
-    **{unit: _TINY // 1000**at for at, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)},
+    **{unit: _TINY // 1000**power for power, unit in enumerate(("ms", "us", "ns", "ps", "fs", "as"), 1)},
 }
 
 
@@ -76,7 +76,7 @@ def to_table(
     if read:
         done.update(_read(connection, {name: texts[name] for name in read}, declared))
     names = [str(label) for label in frame.columns]
-    own = frozenset(str(one) for one in frame.columns if not _was_told(_plain(frame[one]).dtype))
+    own = frozenset(str(label) for label in frame.columns if not _was_told(_plain(frame[label]).dtype))
     return pa.table([done[name] for name in names], names=names), own
 
 
@@ -310,10 +310,12 @@ def _read(
 
     name, rows = "__discreet_texts", len(next(iter(texts.values())))
     table = pa.table({**texts, "__at": pa.array(np.arange(rows))})
-    casts = ", ".join(f"{cast(quote(one), declared[one.lower()])} AS {quote(one)}" for one in texts)
+    casts = ", ".join(
+        f"{cast(quote(column), declared[column.lower()])} AS {quote(column)}" for column in texts
+    )
     connection.register(name, table)
     try:
         found = connection.sql(f"SELECT __at, {casts} FROM {name}").to_arrow_table().sort_by("__at")
     finally:
         connection.unregister(name)
-    return {one: found.column(one) for one in texts}
+    return {column: found.column(column) for column in texts}

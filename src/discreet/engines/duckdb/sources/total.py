@@ -137,17 +137,17 @@ def _inside(array: Any, milliseconds: bool) -> pa.Array:
     import pyarrow as pa
 
     def read(part: pa.Array) -> pa.Array:
-        one = pa.chunked_array([part])
-        found = readable(one, milliseconds)
-        return part if found is one else found.chunk(0)
+        chunked = pa.chunked_array([part])
+        found = readable(chunked, milliseconds)
+        return part if found is chunked else found.chunk(0)
 
     kind = array.type
     if pa.types.is_struct(kind):
-        parts = [array.field(at) for at in range(kind.num_fields)]
+        parts = [array.field(index) for index in range(kind.num_fields)]
         if all(read(part) is part for part in parts):
             return array
         parts = [read(part) for part in array.flatten()]
-        fields = [pa.field(kind.field(at).name, part.type) for at, part in enumerate(parts)]
+        fields = [pa.field(kind.field(index).name, part.type) for index, part in enumerate(parts)]
         return pa.StructArray.from_arrays(parts, fields=fields, mask=array.is_null())
     if pa.types.is_fixed_size_list(kind):
         return (

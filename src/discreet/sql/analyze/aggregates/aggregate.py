@@ -216,8 +216,8 @@ def _distinct(
 
 
 def _counted(condition: Expression, sql: str) -> RequestedAggregate:
-    one = fn.case([(condition, Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
-    return RequestedAggregate("count", one, sql)
+    indicator = fn.case([(condition, Literal(1, Type.INTEGER))], Literal(None, Type.INTEGER))
+    return RequestedAggregate("count", indicator, sql)
 
 
 def filtered(argument: Expression, condition: Expression | None) -> Expression:

@@ -58,7 +58,11 @@ def _met(relation: Relation, column: Column) -> Column:
             return column
         met = _met(relation.source, source)
         conditions = [] if relation.where is None else conjuncts([relation.where])
-        about = [one for one in conditions if {leaf.name for leaf in leaves(one)} == {source.name}]
+        about = [
+            condition
+            for condition in conditions
+            if {leaf.name for leaf in leaves(condition)} == {source.name}
+        ]
         if about:
             met = narrowed(about, {source.name: met})[0][source.name]
         return _within(column, met)

@@ -204,7 +204,7 @@ def _none_of(x: exp.Expr, keys: Sequence[exp.Expr]) -> exp.Expr:
 def _most_frequent(keys: Sequence[exp.Expr], counts: exp.Expr) -> exp.Expr:
     """The key of the greatest count, the first of several; NULL where none is above zero."""
     most = exp.Anonymous(this="list_max", expressions=[counts])
-    at = exp.Anonymous(this="list_position", expressions=[counts.copy(), most])
-    found = exp.Anonymous(this="list_extract", expressions=[exp.Array(expressions=list(keys)), at])
+    position = exp.Anonymous(this="list_position", expressions=[counts.copy(), most])
+    found = exp.Anonymous(this="list_extract", expressions=[exp.Array(expressions=list(keys)), position])
     some = exp.GT(this=most.copy(), expression=exp.Literal.number(0))
     return exp.Case(ifs=[exp.If(this=some, true=found)])

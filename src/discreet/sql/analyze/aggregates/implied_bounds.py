@@ -75,7 +75,7 @@ def following(relation: Relation, name: str) -> Bounds | None:
     if isinstance(relation, Scan):
         return None
     if isinstance(relation, PerUnit):
-        return next((one.follows for own, one in relation.aggregates if own == name), None)
+        return next((aggregate.follows for own, aggregate in relation.aggregates if own == name), None)
     if isinstance(relation, Windowed):
         for own, call in relation.windows:
             if own == name:

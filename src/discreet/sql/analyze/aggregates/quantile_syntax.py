@@ -63,9 +63,9 @@ def several_quantiles(node: exp.Expr) -> list[exp.Expr] | None:
     bare = node.copy()
     (bare.this if isinstance(bare, exp.WithinGroup) else bare).set(place, None)
     for share in function.args[place].expressions:
-        one = bare.copy()
-        (one.this if isinstance(one, exp.WithinGroup) else one).set(place, share.copy())
-        out.append(one)
+        quantile = bare.copy()
+        (quantile.this if isinstance(quantile, exp.WithinGroup) else quantile).set(place, share.copy())
+        out.append(quantile)
     return out
 
 

@@ -47,23 +47,23 @@ class Reached:
             return False
         if of.name in _EQUALS or of.name in _TURNED:
             pairs = [(of.name, of.args[0], other) for other in of.args[1:]]
-            pairs += [(_TURNED.get(name, name), other, one) for name, one, other in pairs]
+            pairs += [(_TURNED.get(name, name), other, side) for name, side, other in pairs]
             if any(self._at_bound(relation, *pair) for pair in pairs):
                 return True
         elif of.type is Type.BOOLEAN and of.name != "is_null" and self._any(relation, of):
             return True
         return any(self.tells(relation, arg) for arg in of.args)
 
-    def _at_bound(self, relation: Relation, name: str, one: Expression, other: Expression) -> bool:
+    def _at_bound(self, relation: Relation, name: str, side: Expression, other: Expression) -> bool:
         """Whether a bound and some value beyond it compare otherwise with another value.
 
         So `x <= v` does for each v that is not less than the upper bound: the bound is not above it, and a value beyond
         both is. `x < v` does not where v is the bound itself.
         """
-        steady = self._how(relation, one)
+        steady = self._how(relation, side)
         if steady is None or (isinstance(other, Literal) and other.missing):
             return False
-        lo, hi, least, most = one.span.lo, one.span.hi, other.span.lo, other.span.hi
+        lo, hi, least, most = side.span.lo, side.span.hi, other.span.lo, other.span.hi
         if not steady:
             return True
         ends_at_hi, ends_at_lo = name not in ("lt", "ge"), name not in ("le", "gt")

@@ -143,7 +143,7 @@ class Binder:
                               "Write it in its plain form.")  # fmt: skip
         # Some functions wrap their argument in a cast that only some dialects need.
         found = [node.args[place] for place in places if node.args.get(place) is not None]
-        return [one.this if isinstance(one, exp.TsOrDsToDate) else one for one in found]
+        return [arg.this if isinstance(arg, exp.TsOrDsToDate) else arg for arg in found]
 
     def call(self, node: exp.Expr, name: str, args: list[exp.Expr]) -> Expression:
         """Apply a function of the table to unbound arguments."""
@@ -220,13 +220,18 @@ class Binder:
         temporal = next((kind for kind in (S, D) if any(b.type is kind for b in bound)), None)
         typed = next((b.type for b in bound if not is_null_literal(b)), None)
         out: list[Expression] = []
-        for one, node in zip(bound, nodes, strict=True):
-            if isinstance(one, Literal) and one.type is T and not one.missing and temporal is not None:
-                out.append(self.moment(node, one, temporal))
-            elif is_null_literal(one) and typed is not None:
+        for operand, node in zip(bound, nodes, strict=True):
+            if (
+                isinstance(operand, Literal)
+                and operand.type is T
+                and not operand.missing
+                and temporal is not None
+            ):
+                out.append(self.moment(node, operand, temporal))
+            elif is_null_literal(operand) and typed is not None:
                 out.append(Literal(None, typed))
             else:
-                out.append(one)
+                out.append(operand)
         return out
 
     def moment(self, node: exp.Expr, text: Literal, wanted: Type) -> Literal:

@@ -66,28 +66,28 @@ def of_two_types(name: str, bound: list[Expression], nodes: list[exp.Expr]) -> t
         nodes: the parts of the query that these were read from.
     """
     cause = f"This compares {TYPE_WORDS[bound[0].type]} with {TYPE_WORDS[bound[1].type]}."
-    for (one, node), (other, beside) in (sides := list(zip(bound, nodes, strict=True)), sides[::-1]):
-        if one.type in _NUMBERS and other.type is Type.TEXT:
-            return cause, _number_and_text(name in ("eq", "ne"), one, node, other, beside)
-        if one.type is Type.BOOLEAN and isinstance(other, Literal):
+    for (side, node), (other, beside) in (sides := list(zip(bound, nodes, strict=True)), sides[::-1]):
+        if side.type in _NUMBERS and other.type is Type.TEXT:
+            return cause, _number_and_text(name in ("eq", "ne"), side, node, other, beside)
+        if side.type is Type.BOOLEAN and isinstance(other, Literal):
             return cause, f"Compare {node.sql('duckdb')} with TRUE or FALSE."
     return cause, "Convert one side with CAST(… AS …)."
 
 
 def _number_and_text(
-    equal: bool, one: Expression, node: exp.Expr, other: Expression, beside: exp.Expr
+    equal: bool, number: Expression, node: exp.Expr, other: Expression, beside: exp.Expr
 ) -> str:
     if isinstance(other, Literal):
         if _is_number(str(other.value)):
             return f"Write the number without quotes: {str(other.value).strip()}."
-        if isinstance(one, Literal):
+        if isinstance(number, Literal):
             column = exp.to_identifier(str(other.value), quoted=True).sql("duckdb")
             return (
                 "Single quotes hold a text; if it is the name of a column, write it in double ones: "
                 f"{column}."
             )
         return f"{node.sql('duckdb')} is a number: compare it with one, written without quotes."
-    if isinstance(one, Literal) and equal:
+    if isinstance(number, Literal) and equal:
         text = exp.Literal.string(node.sql("duckdb")).sql("duckdb")
         return f"Write it in quotes, as the texts are spelled: {text}."
     internal = any(column.table.startswith("__") for column in beside.find_all(exp.Column))

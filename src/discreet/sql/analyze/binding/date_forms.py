@@ -202,7 +202,7 @@ def _zone(binder: Binder, node: exp.Expr) -> Expression:
 def _written(binder: Binder, node: exp.Expr) -> Expression:
     """PostgreSQL's TO_DATE and TO_TIMESTAMP of a text that is written out, as dashboards filter by time."""
     given = node.expressions or [node.this, node.args.get("scale")]
-    literals = [one for one in given if isinstance(one, exp.Literal) and one.is_string]
+    literals = [argument for argument in given if isinstance(argument, exp.Literal) and argument.is_string]
     kind = WRITTEN.get(literals[1].name.upper()) if len(literals) == len(given) == 2 else None
     if kind is None or not _OF_FORMAT.fullmatch(literals[0].name):
         raise binder.refuse(

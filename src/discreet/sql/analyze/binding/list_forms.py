@@ -101,8 +101,8 @@ def _several(binder: Binder, node: exp.Expr, of: exp.Expr, items: exp.Expr, ever
         raise binder.refuse(items, "This takes a list and some literals.", SOME)
     found = [_among(binder, node, "list_contains", of, literal) for literal in literals]
     out = found[0]
-    for one in found[1:]:
-        both = fn.call("and" if every else "or", out, one)
+    for test in found[1:]:
+        both = fn.call("and" if every else "or", out, test)
         assert both is not None
         out = both
     return out
@@ -132,17 +132,17 @@ def _slice(binder: Binder, node: exp.Expr, of: exp.Expr, ends: list[exp.Expr | N
 def _bracket(binder: Binder, node: exp.Expr) -> Expression:
     if len(node.expressions) != 1:
         raise binder.refuse(node, "One item is read at a time.", NTH)
-    (at,) = node.expressions
-    if isinstance(at, exp.Slice):
-        if at.args.get("step") is not None:
+    (subscript,) = node.expressions
+    if isinstance(subscript, exp.Slice):
+        if subscript.args.get("step") is not None:
             raise binder.refuse(node, "A slice with steps is not supported.", SLICE)
-        return _slice(binder, node, node.this, [at.this, at.args.get("expression")])
-    if isinstance(at, exp.Literal) and at.is_string:
+        return _slice(binder, node, node.this, [subscript.this, subscript.args.get("expression")])
+    if isinstance(subscript, exp.Literal) and subscript.is_string:
         return _field(binder, node)
-    if not isinstance(at, exp.Literal):
+    if not isinstance(subscript, exp.Literal):
         raise binder.refuse(node, "The place of an item must be a literal.", NTH)
-    of, place = _list(binder, node.this, node), _whole(binder, at, NTH)
-    return binder.apply(node, "list_extract", [of, place], [node.this, at])
+    of, place = _list(binder, node.this, node), _whole(binder, subscript, NTH)
+    return binder.apply(node, "list_extract", [of, place], [node.this, subscript])
 
 
 def _extract(binder: Binder, node: exp.Expr) -> Expression:

@@ -18,16 +18,16 @@ def factors(node: exp.Expr) -> tuple[exp.Interval, exp.Expr] | None:
 
     Example:
         >>> import sqlglot
-        >>> one, times = factors(sqlglot.parse_one("to_hours(x + 1)", read="duckdb"))
-        >>> one.sql("duckdb"), times.sql("duckdb")
+        >>> interval, times = factors(sqlglot.parse_one("to_hours(x + 1)", read="duckdb"))
+        >>> interval.sql("duckdb"), times.sql("duckdb")
         ("INTERVAL '1' HOUR", 'x + 1')
     """
     while isinstance(node, exp.Paren):
         node = node.this
     if isinstance(node, exp.Mul):
-        for one, times in ((node.this, node.expression), (node.expression, node.this)):
-            if isinstance(one, exp.Interval) and isinstance(one.this, exp.Literal):
-                return one, times
+        for interval, times in ((node.this, node.expression), (node.expression, node.this)):
+            if isinstance(interval, exp.Interval) and isinstance(interval.this, exp.Literal):
+                return interval, times
     if (
         isinstance(node, exp.Interval)
         and not isinstance(node.this, exp.Literal | exp.Neg)

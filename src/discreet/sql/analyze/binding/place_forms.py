@@ -24,18 +24,20 @@ def _grid(binder: Binder, node: exp.Expr) -> Expression:
     nodes = list(node.expressions)
     if len(nodes) not in (3, 4):
         raise binder.refuse(node, "grid takes two numbers and the size of a cell.", _GRID)
-    sides = [_size(binder, one) for one in (nodes[2], nodes[-1])]
-    places = [binder.bind(one) for one in nodes[:2]]
+    sides = [_size(binder, size) for size in (nodes[2], nodes[-1])]
+    places = [binder.bind(coordinate) for coordinate in nodes[:2]]
     if all(
-        at.span.bounded and at.span.width < decimal(side.value)
-        for at, side in zip(places, sides, strict=True)
+        place.span.bounded and place.span.width < decimal(side.value)
+        for place, side in zip(places, sides, strict=True)
     ):
         raise binder.refuse(
             node,
             "A cell is larger than all that the bounds of both columns leave, so that a map of them shows nothing.",
             "Write a smaller size, in the units of the columns: grid(lng, lat, 0.05) where they are degrees.",
         )
-    column, row = (_place(binder, one, side) for one, side in zip(nodes[:2], sides, strict=True))
+    column, row = (
+        _place(binder, coordinate, side) for coordinate, side in zip(nodes[:2], sides, strict=True)
+    )
     span = Span(nullable=column.span.nullable or row.span.nullable)
     return Call("grid", {"": "({0} || ':' || {1})"}, (column, row), T, span)
 
@@ -50,11 +52,13 @@ def _size(binder: Binder, node: exp.Expr) -> Literal:
 
 
 def _place(binder: Binder, node: exp.Expr, size: Literal) -> Expression:
-    at = binder.bind(node)
-    if at.type not in (I, F):
-        raise binder.refuse(node, f"grid takes numbers, not {TYPE_WORDS[at.type]}.", "Convert it with CAST.")
+    coordinate = binder.bind(node)
+    if coordinate.type not in (I, F):
+        raise binder.refuse(
+            node, f"grid takes numbers, not {TYPE_WORDS[coordinate.type]}.", "Convert it with CAST."
+        )
     # The whole number of 64 bits, and NULL beyond them, so that all engines write it alike.
-    return fn.must("to_text", fn.must("floor_whole", fn.must("divide", at, size)))
+    return fn.must("to_text", fn.must("floor_whole", fn.must("divide", coordinate, size)))
 
 
 def _h3(binder: Binder, node: exp.Expr) -> Expression:

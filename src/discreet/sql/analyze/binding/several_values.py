@@ -16,7 +16,7 @@ def _between(binder: Binder, node: exp.Expr) -> Expression:
         raise binder.refuse(node, "BETWEEN SYMMETRIC is not supported.", "Write the smaller bound first.")
     nodes = [node.this, node.args["low"], node.args["high"]]
     # Together: a text beside a time stamp is one, though the third is a date.
-    operand, low, high = binder.aligned(by_type([binder.bind(one) for one in nodes]), nodes)
+    operand, low, high = binder.aligned(by_type([binder.bind(part) for part in nodes]), nodes)
     above = binder.apply(node, "ge", [operand, low], nodes[:2])
     below = binder.apply(node, "le", [operand, high], nodes[::2])
     return fn.must("and", above, below)
@@ -32,14 +32,14 @@ def _in(binder: Binder, node: exp.Expr) -> Expression:
     if node.args.get("query") or node.args.get("unnest") or not node.expressions:
         raise binder.unknown(node.args.get("query") or node)
     if isinstance(node.this, exp.Tuple):
-        each = [exp.EQ(this=node.this.copy(), expression=one.copy()) for one in node.expressions]
+        each = [exp.EQ(this=node.this.copy(), expression=row.copy()) for row in node.expressions]
         return binder.condition(any_of(each))
     nodes = [node.this, *node.expressions]
     bound = binder.unify(node, binder.aligned(by_type([binder.bind(n) for n in nodes]), nodes))
     operand, values = bound[0], bound[1:]
-    literals: list[Expression] = [one for one in values if isinstance(one, Literal)]
+    literals: list[Expression] = [value for value in values if isinstance(value, Literal)]
     tests: list[Expression] = [fn.among(operand, literals)] if literals else []
-    tests += [fn.must("eq", operand, one) for one in values if not isinstance(one, Literal)]
+    tests += [fn.must("eq", operand, value) for value in values if not isinstance(value, Literal)]
     out: Expression = tests[0]
     for test in tests[1:]:
         out = fn.must("or", out, test)
@@ -53,19 +53,19 @@ def _row(node: exp.Expr) -> list[exp.Expr]:
 
 def _equal(binder: Binder, node: exp.Expr) -> Expression:
     """Two rows of values are equal where all their values are, NULL and NULL among them, as in DuckDB."""
-    one, other = _row(node.this), _row(node.expression)
+    row, other = _row(node.this), _row(node.expression)
     unequal = isinstance(node, exp.NEQ)
-    if not one and not other:
+    if not row and not other:
         if unequal:
             return binder.call(node, "ne", binder.arguments(node, "this", "expression"))
         from discreet.sql.analyze.binding import list_forms
 
         return list_forms.FORMS[exp.EQ](binder, node)
-    if len(one) != len(other):
+    if len(row) != len(other):
         raise binder.refuse(
             node, "The two sides have a different number of values.", "Write as many on both sides."
         )
-    pairs = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in zip(one, other, strict=True)]
+    pairs = [exp.NullSafeEQ(this=a.copy(), expression=b.copy()) for a, b in zip(row, other, strict=True)]
     found = binder.condition(exp.and_(*pairs))
     return fn.must("not", found) if unequal else found
 

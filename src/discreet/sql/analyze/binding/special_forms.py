@@ -91,7 +91,7 @@ def _case(binder: Binder, node: exp.Expr) -> Expression:
     bound = binder.several(node, [*results, node.args.get("default") or exp.null()])
     from discreet.sql.analyze.binding import branch_values
 
-    known = [branch_values.where(when, one) for when, one in zip(whens, bound[:-1], strict=True)]
+    known = [branch_values.where(when, result) for when, result in zip(whens, bound[:-1], strict=True)]
     return fn.case(list(zip(whens, known, strict=True)), bound[-1])
 
 
@@ -289,7 +289,7 @@ def _cast(binder: Binder, node: exp.Expr) -> Expression:
 
 def _decimal(binder: Binder, node: exp.Expr) -> Expression:
     """DECIMAL(p, s): rounded to s places, half away from zero; NULL where it has more than p digits."""
-    digits = [int(one.this.name) for one in node.args["to"].expressions] or [18, 3]
+    digits = [int(parameter.this.name) for parameter in node.args["to"].expressions] or [18, 3]
     width, scale = digits if len(digits) == 2 else (digits[0], 0)
     if not (0 <= scale <= 15 and scale <= width <= 38):
         raise binder.refuse(node, "A DECIMAL here has at most 15 decimal places.", "Write DECIMAL(18, 3).")

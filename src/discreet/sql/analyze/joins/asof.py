@@ -67,11 +67,11 @@ def join_asof(
     equal = [condition for condition in clause.on if isinstance(condition, exp.EQ)]
     if clause.using or len(unequal) != 1 or len(unequal) + len(equal) < len(clause.on):
         raise refuse(clause.node, "An ASOF JOIN has one inequality.", FIX)
-    (one,) = unequal
-    kind: type[exp.Expr] = type(one)
-    x, since = one.this, public(one.expression)
+    (inequality,) = unequal
+    kind: type[exp.Expr] = type(inequality)
+    x, since = inequality.this, public(inequality.expression)
     if since is None or (public(x) is not None and x.table.lower() == name):
-        x, since, kind = one.expression, public(one.this), MIRRORED[kind]
+        x, since, kind = inequality.expression, public(inequality.this), MIRRORED[kind]
     pairs = [(x, since)]
     for pair in equal:
         theirs = public(pair.this)

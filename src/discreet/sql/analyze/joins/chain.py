@@ -42,16 +42,16 @@ class Chain:
         owners = [index for index, known in enumerate(self._columns) if column.name.lower() in known]
         return owners[0] if len(owners) == 1 else -1
 
-    def after(self, at: int, waiting: Sequence[int], movable: Sequence[int]) -> int | None:
+    def after(self, index: int, waiting: Sequence[int], movable: Sequence[int]) -> int | None:
         """The later source behind which a source should come; None where it may come now.
 
         Args:
-            at: the source.
+            index: of the source.
             waiting: those that are not joined yet.
             movable: those of them that it may wait for.
         """
-        partners = {other for tie in self._ties if at in tie for other in tie - {at}}
+        partners = {other for tie in self._ties if index in tie for other in tie - {index}}
         if not partners or partners - set(waiting) or self._moves > len(self._names) ** 2:
             return None
         self._moves += 1
-        return next((one for one in movable if one in partners), None)
+        return next((other for other in movable if other in partners), None)

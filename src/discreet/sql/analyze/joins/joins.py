@@ -181,12 +181,12 @@ def _of_the_path(path: key_paths.KeyPath, both: FromClause, elsewhere: list[exp.
             and isinstance(node.expression, exp.Column)
         ):
             try:
-                one = both.binder().condition(node)
+                condition = both.binder().condition(node)
             except QueryRefused:
                 continue  # of a table that comes later
-            if path.part(one):
+            if path.part(condition):
                 elsewhere.remove(node)
-                found.append(one)
+                found.append(condition)
     return found
 
 

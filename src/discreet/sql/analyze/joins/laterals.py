@@ -69,7 +69,7 @@ def of_outer(
         refuse: makes refusals.
     """
     inner = list(source.find_all(exp.Table, exp.TableAlias))
-    own = {one.alias_or_name.lower() if isinstance(one, exp.Table) else one.name.lower() for one in inner}
+    own = {node.alias_or_name.lower() if isinstance(node, exp.Table) else node.name.lower() for node in inner}
     named = {column.table.lower() for column in source.find_all(exp.Column)} & set(beside) - own
     missing = _MISSING.search(error.cause)
     theirs = {column for columns in beside.values() for column in columns}

@@ -26,7 +26,7 @@ MOST_ROWS = 2**40
 
 def _own_columns(node: exp.Expr) -> list[exp.Column]:
     """The columns of a condition outside its sub-queries, whose columns are those of other tables."""
-    found = node.walk(prune=lambda one: isinstance(one, exp.Query))
+    found = node.walk(prune=lambda inner: isinstance(inner, exp.Query))
     return [inner for inner in found if isinstance(inner, exp.Column)]
 
 
@@ -116,7 +116,7 @@ def pairs_of(
             fixed = other.fixed and not declared
             found.append((a + b - 1, mine.fixed and fixed) if outer else (b, fixed))
     if found:
-        return *min(found, key=lambda one: (one[0], not one[1])), 1
+        return *min(found, key=lambda bound: (bound[0], not bound[1])), 1
     both_fixed = mine.fixed and other.fixed
     fewer = any(_reads(condition, ours) and _reads(condition, theirs) for condition in asked) or None in where
     if (fewer and not both_fixed and min(a, b) > 1) or a * b > MOST_ROWS:

@@ -16,14 +16,14 @@ from discreet.sql.syntax.refusal import refuse
 _LOGICAL = frozenset(kind.name for kind in Type)
 
 
-def see_same_units(node: exp.Expr | None, text: str, one: PrivateRows, other: PrivateRows) -> None:
+def see_same_units(node: exp.Expr | None, text: str, left: PrivateRows, right: PrivateRows) -> None:
     """See that the units of both sides are of one type.
 
     Raises:
         QueryRefused: they are not.
     """
-    kinds = [unit_kind(rows.relation) for rows in (one, other)]
-    if one.per_unit and other.per_unit and kinds[0] != kinds[1]:
+    kinds = [unit_kind(rows.relation) for rows in (left, right)]
+    if left.per_unit and right.per_unit and kinds[0] != kinds[1]:
         said = " and ".join(kind if kind in _LOGICAL else f"stored as {kind}" for kind in kinds)
         raise refuse(node, text, f"The privacy units of the two sides are of different types: {said}.",
                      "Give both columns one type in the source, for instance through a view.")  # fmt: skip

@@ -176,18 +176,18 @@ class Sources:
         waiting, stuck = list(order), {-1}
         chain = Chain(self.names, [self._columns(index) for index in range(len(self.names))], self.conditions)
         while waiting:
-            at = waiting.pop(0)
-            scope, clause = self.scopes[at], clauses[at]
+            index = waiting.pop(0)
+            scope, clause = self.scopes[index], clauses[index]
             if not isinstance(scope, PrivateScope):
                 movable = [w for w in waiting if clauses[w].comma]
                 alone = (
-                    at + 1 == len(clauses) or clauses[at + 1].comma
+                    index + 1 == len(clauses) or clauses[index + 1].comma
                 )  # others are joined to this one as they say
-                after = chain.after(at, waiting, movable) if clause.comma and alone else None
+                after = chain.after(index, waiting, movable) if clause.comma and alone else None
                 if after is not None:
-                    waiting.insert(waiting.index(after) + 1, at)
+                    waiting.insert(waiting.index(after) + 1, index)
                     continue
-                from_clause = self._with_public(from_clause, at, clause)
+                from_clause = self._with_public(from_clause, index, clause)
                 continue
             if clause.asof:
                 raise self.around.refuse(
@@ -199,15 +199,15 @@ class Sources:
             tried = list(self.conditions)
             join = keeping if clause.keeps else join_private
             try:
-                from_clause = join(from_clause, self.names[at], scope.rows, clause, tried)
+                from_clause = join(from_clause, self.names[index], scope.rows, clause, tried)
             except QueryRefused:
                 # FROM customer, lineitem, orders: a table that is on the path between them may come later.
-                stuck.add(at)
+                stuck.add(index)
                 later = [w for w in waiting if isinstance(self.scopes[w], PrivateScope) and clauses[w].comma]
                 first = next((w for w in later if w not in stuck), -1)
                 if first < 0 or not clause.comma:
                     raise
-                waiting = [first, at, *(w for w in waiting if w != first)]
+                waiting = [first, index, *(w for w in waiting if w != first)]
                 continue
             self.conditions[:], stuck = tried, {-1}
         return from_clause
@@ -231,7 +231,7 @@ class Sources:
             released = self.around.given(scope, self.env, exp.to_table(name))
             data = self.around.evaluate(scope, self.env) if released is None else None
         except QueryRefused as error:
-            private = {one: known.rows.columns for one, known in zip(self.names, self.scopes, strict=True)
+            private = {alias: known.rows.columns for alias, known in zip(self.names, self.scopes, strict=True)
                        if isinstance(known, PrivateScope)}  # fmt: skip
             raise of_outer(error, node, private, self.around.refuse) from None
         if released is not None:

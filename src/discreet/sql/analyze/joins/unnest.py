@@ -80,7 +80,9 @@ def as_unnest(source: exp.Expr) -> exp.Expr:
 
 def of_rows(source: exp.Expr) -> bool:
     """Whether a source is the items of a list of the rows beside it."""
-    return isinstance(source, exp.Unnest) and any(one.find(exp.Column) for one in source.expressions)
+    return isinstance(source, exp.Unnest) and any(
+        expression.find(exp.Column) for expression in source.expressions
+    )
 
 
 def in_from(select: exp.Select, number: int, refuse: Refuse) -> exp.Join | None:
@@ -92,13 +94,13 @@ def in_from(select: exp.Select, number: int, refuse: Refuse) -> exp.Join | None:
     asked = [node for node in found if node.parent_select is select]
     if not asked:
         return None
-    if any(one != asked[0] for one in asked):
+    if any(node != asked[0] for node in asked):
         raise refuse(asked[1], "Two lists of one row have no common order.", "Write each UNNEST in FROM.")
     if select.find(exp.Window):
         raise refuse(asked[0], "UNNEST beside a window function is not supported.", "Write UNNEST in FROM.")
     table = f"__{NAME}_{number}"
-    for one in asked:
-        one.replace(exp.column(exp.to_identifier(NAME), table=exp.to_identifier(table)))
+    for node in asked:
+        node.replace(exp.column(exp.to_identifier(NAME), table=exp.to_identifier(table)))
     alias = exp.TableAlias(this=exp.to_identifier(table), columns=[exp.to_identifier(NAME)])
     return exp.Join(this=exp.Unnest(expressions=[asked[0].this], alias=alias), kind="CROSS")
 
@@ -153,7 +155,7 @@ def join_items(
     from_clause = joined(
         both, relation, left.rows.max_rows if loose else cap, fixed, left.held, nullable=set()
     )
-    where = None if always else all_of(from_clause.binder().condition(one) for one in clause.on)
+    where = None if always else all_of(from_clause.binder().condition(condition) for condition in clause.on)
     return from_clause if where is None else from_clause.filtered(where)
 
 
@@ -192,10 +194,12 @@ def _most(items: Expression, asked: exp.Expr, refuse: Refuse) -> int:
     return max(1, int(items.span.hi))
 
 
-def _places(number: int, at: str, most: int, items: str) -> rel.Places:
+def _places(number: int, position: str, most: int, items: str) -> rel.Places:
     import pyarrow as pa
 
-    return rel.Places(f"__public_{number}", pa.table({at: pa.array(range(1, most + 1), pa.int64())}), items)
+    return rel.Places(
+        f"__public_{number}", pa.table({position: pa.array(range(1, most + 1), pa.int64())}), items
+    )
 
 
 def _capped(rows: PrivateRows, items: Expression, most: int, columns: list[Column]) -> Expression:

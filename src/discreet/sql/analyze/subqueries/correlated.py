@@ -180,12 +180,12 @@ class Inside:
         ) in self.from_clause.rows.columns
         return (self.from_clause if mine else self.outside).column(node)
 
-    def _links(self, one: Binder, other: Binder, a: exp.Expr, b: exp.Expr) -> bool:
+    def _links(self, binder: Binder, other: Binder, a: exp.Expr, b: exp.Expr) -> bool:
         """Whether two columns are the unit, one of either side."""
         if not (isinstance(a, exp.Column) and isinstance(b, exp.Column)):
             return False
         try:
-            names = {found.name for found in (one.column(a), other.column(b)) if isinstance(found, Column)}
+            names = {found.name for found in (binder.column(a), other.column(b)) if isinstance(found, Column)}
         except QueryRefused:
             return False
         return bool(names & self.from_clause.held) and bool(names & self.outside.held)

@@ -122,7 +122,7 @@ def _in_where(query: exp.Select) -> exp.Select:
         join.set("on", None)
         join.set("kind", None)
     conditions = [*found, *([] if where is None else [where.this])]
-    out.set("where", exp.Where(this=exp.and_(*(one.copy() for one in conditions))))
+    out.set("where", exp.Where(this=exp.and_(*(condition.copy() for condition in conditions))))
     return out
 
 

@@ -73,7 +73,9 @@ class AskedSizes:
         keys = [binder.bind(node) for node in scope.groups]
         if self.of is not None and binder.bind(self.of) not in keys:
             return None
-        public = {at for one in public_groups(scope.from_clause.rows.relation, keys) for at in one.at}
+        public = {
+            index for block in public_groups(scope.from_clause.rows.relation, keys) for index in block.indices
+        }
         if len(public) == len(keys) and (self.least - 1 if self.most is None else self.most) > SMALL:
             return None
         as_one_value([node.copy() for node in scope.groups], binder)  # refuses by the names in the text
@@ -113,8 +115,8 @@ def asked_sizes(node: exp.Select) -> AskedSizes | None:
     ranges = [_range(test, names) for test, names in tests]
     if any(found is None for found in ranges):
         return None
-    found = [one for one in ranges if one is not None]
-    counted = {one[0].sql(): one[0] for one in found} or {"": exp.Count(this=exp.Star())}
+    found = [bounds for bounds in ranges if bounds is not None]
+    counted = {bounds[0].sql(): bounds[0] for bounds in found} or {"": exp.Count(this=exp.Star())}
     if len(counted) > 1:
         return None
     (count,) = counted.values()

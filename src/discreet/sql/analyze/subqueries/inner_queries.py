@@ -261,7 +261,7 @@ class InnerQueries:
         there = exp.Not(this=exp.Is(this=exp.column(VALUE, table=name), expression=exp.Null()))
         # Of no values it is FALSE, even of NULL, and of a list with NULL unknown where it is not TRUE.
         counted = {SOME: exp.Count(this=exp.Star()), KNOWN: exp.Count(this=exp.column(VALUE, table="listed"))}
-        both = exp.Select(expressions=[exp.alias_(count, one) for one, count in counted.items()])
+        both = exp.Select(expressions=[exp.alias_(count, alias) for alias, count in counted.items()])
         both.set(
             "from_",
             exp.From(this=exp.Subquery(this=once, alias=exp.TableAlias(this=exp.to_identifier("listed")))),
@@ -269,7 +269,7 @@ class InnerQueries:
         sizes = self.around.given(left_in_place(both, [scope]), self.env, node.args["query"])
         assert sizes is not None
         beside = self._given(sizes, [])
-        some, known = (exp.column(one, table=beside) for one in counted)
+        some, known = (exp.column(alias, table=beside) for alias in counted)
         cases = [
             (exp.EQ(this=some, expression=exp.Literal.number(0)), exp.false()),
             (exp.Is(this=exp.paren(outer.copy()), expression=exp.Null()), exp.Null()),
@@ -368,13 +368,13 @@ def over_groups(node: exp.Expr, key_of: Callable[[exp.Expr], exp.Expr | None]) -
     out = node.copy()
     for name, value in node.args.items():
         if isinstance(value, list):
-            moved = [over_groups(one, key_of) if isinstance(one, exp.Expr) else one for one in value]
+            moved = [over_groups(part, key_of) if isinstance(part, exp.Expr) else part for part in value]
             if any(new is None and old is not None for new, old in zip(moved, value, strict=True)):
                 return None
             out.set(name, moved)
         elif isinstance(value, exp.Expr) and not isinstance(value, exp.DataType | exp.Identifier | exp.Var):
-            one = over_groups(value, key_of)
-            if one is None:
+            new = over_groups(value, key_of)
+            if new is None:
                 return None
-            out.set(name, one)
+            out.set(name, new)
     return out

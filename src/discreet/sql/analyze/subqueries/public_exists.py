@@ -61,15 +61,15 @@ def membership(node: exp.Exists, around: Scopes, env: Env) -> exp.Expr:
     inside = _Inside({source.alias_or_name.lower() for source in sources}, known)
     where = query.args.get("where")
     conditions = list(conjunct_nodes(None if where is None else where.this))
-    tied = [one for one in conditions if inside.side(one) not in ("inside", "none")]
+    tied = [condition for condition in conditions if inside.side(condition) not in ("inside", "none")]
     rest = [part for key, part in query.args.items() if isinstance(part, exp.Expr) and key != "where"]
     rest += query.args.get("joins") or []
     if not tied and all(inside.side(part) in ("inside", "none") for part in rest):
         return _any_row(node)
-    alone = [one.copy() for one in tied if inside.side(one) == "outside"]
-    pairs = [_pair(one, inside) for one in tied if inside.side(one) != "outside"]
+    alone = [condition.copy() for condition in tied if inside.side(condition) == "outside"]
+    pairs = [_pair(condition, inside) for condition in tied if inside.side(condition) != "outside"]
     other = any(query.args.get(part) for part in BEYOND)
-    other |= any(has_aggregate(one) or has_window(one) for one in query.expressions)
+    other |= any(has_aggregate(expression) or has_window(expression) for expression in query.expressions)
     other |= any(inside.side(join) == "both" for join in query.args.get("joins") or [])
     if other or not pairs or None in pairs:
         raise around.refuse(node, "EXISTS over public tables compares with the rows around it by equalities alone.",
@@ -77,7 +77,7 @@ def membership(node: exp.Exists, around: Scopes, env: Env) -> exp.Expr:
     both = [pair for pair in pairs if pair is not None]
     query.set("expressions", [own for _, own in both])
     query.set("distinct", None)
-    kept = [one for one in conditions if one not in tied]
+    kept = [condition for condition in conditions if condition not in tied]
     kept += [exp.Not(this=exp.Is(this=exp.paren(own), expression=exp.null())) for _, own in both]
     query.set("where", exp.Where(this=exp.and_(*kept)))
     outer = both[0][0] if len(both) == 1 else exp.Tuple(expressions=[out for out, _ in both])
@@ -92,7 +92,7 @@ def see_alone(query: exp.Expr, around: Scopes, env: Env) -> None:
         QueryRefused: by `around`, it does.
     """
     sources = {source.alias_or_name.lower() for source in query.find_all(exp.Table, exp.Subquery, exp.CTE)}
-    own = {one.alias_or_name.lower() for one in query.find_all(exp.CTE)}
+    own = {cte.alias_or_name.lower() for cte in query.find_all(exp.CTE)}
     for table in query.find_all(exp.Table):
         if table.name.lower() in own:
             continue
@@ -113,7 +113,7 @@ def _pair(node: exp.Expr, inside: _Inside) -> tuple[exp.Expr, exp.Expr] | None:
     node = node.unnest()
     if not isinstance(node, exp.EQ):
         return None
-    sides = {inside.side(one): one.copy() for one in (node.this, node.expression)}
+    sides = {inside.side(side): side.copy() for side in (node.this, node.expression)}
     return (sides["outside"], sides["inside"]) if set(sides) == {"outside", "inside"} else None
 
 

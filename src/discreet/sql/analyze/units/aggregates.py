@@ -82,7 +82,7 @@ def _count(
     node: exp.Expr, binder: Binder, condition: Expression | None, most: tuple[Fraction, Fraction]
 ) -> tuple[UnitAggregate, Type, Span]:
     """COUNT in its forms, over the rows of a unit that meet a condition."""
-    some, one = Span(Fraction(0), None, nullable=False), Literal(1, Type.INTEGER)
+    some, counted = Span(Fraction(0), None, nullable=False), Literal(1, Type.INTEGER)
     spelling = "COUNT({0})"
     if isinstance(node, exp.CountIf):
         flag = fn.call("to_integer", binder.condition(node.this))
@@ -98,7 +98,7 @@ def _count(
         if condition is None:
             every = Span(Fraction(1), None, nullable=False)
             return UnitAggregate("COUNT(*)", None, most), Type.INTEGER, every
-        return UnitAggregate(spelling, filtered(one, condition), most), Type.INTEGER, some
+        return UnitAggregate(spelling, filtered(counted, condition), most), Type.INTEGER, some
     argument = binder.bind(inner) if distinct else binder.presence(inner)
     if distinct:
         spelling = "COUNT(DISTINCT {0})"

@@ -59,7 +59,7 @@ def _merged(node: Node) -> Node:
 
 
 def _one_of(sets: list[Chars]) -> Chars:
-    points = union(*(one.points for one in sets))
+    points = union(*(chars.points for chars in sets))
     return sets[0] if points == sets[0].points else Chars(points, _text(points))
 
 
@@ -71,10 +71,10 @@ def _sequence(parts: list[Node]) -> Node:
     flat: list[Node] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, Sequence) else (part,))
-    for at in range(len(flat)):
-        part = flat[at]
+    for index in range(len(flat)):
+        part = flat[index]
         if _endless(part):
-            for step, begin in ((-1, at - 1), (1, at + 1)):
+            for step, begin in ((-1, index - 1), (1, index + 1)):
                 _absorb(flat, part, range(begin, -1 if step < 0 else len(flat), step))
     flat = [part for part in flat if not (isinstance(part, Repeat) and part.most == 0)]
     return flat[0] if len(flat) == 1 else Sequence(tuple(flat))
@@ -88,13 +88,13 @@ def _absorb(parts: list[Node], by: Node, places: range) -> None:
     """Of T{m,n}S* only T{m}S* is left where S holds T."""
     assert isinstance(by, Repeat)
     assert isinstance(by.of, Chars)
-    for at in places:
-        part = parts[at]
+    for index in places:
+        part = parts[index]
         of = part.of if isinstance(part, Repeat) else part
         if not isinstance(of, Chars) or not within(of.points, by.of.points):
             return
         least = part.least if isinstance(part, Repeat) else 1
-        parts[at] = _times(of, least)
+        parts[index] = _times(of, least)
         if least and of.points != by.of.points:
             return
 
@@ -157,6 +157,6 @@ def _pieces(tree: Node) -> tuple[Chars, list[list[Chars]], bool, bool] | None:
     if between is None or max(map(len, found)) > MOST:
         return None
     inner = found[begins : len(found) - ends]
-    if not all(within(one.points, between.points) for piece in inner for one in piece):
+    if not all(within(chars.points, between.points) for piece in inner for chars in piece):
         return None
     return between, found, begins, ends

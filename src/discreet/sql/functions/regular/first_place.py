@@ -55,8 +55,8 @@ def _guarded(node: Node, before: Ranges, last: list[tuple[Ranges, bool]]) -> Nod
         return Choice(tuple(_guarded(part, before, last) for part in node.parts))
     if isinstance(node, Sequence):
         parts = list(node.parts)
-        for at, part in enumerate(parts):
-            parts[at] = _guarded(part, before, last)
+        for index, part in enumerate(parts):
+            parts[index] = _guarded(part, before, last)
             if part == Edge(end=False) or not nullable(part):
                 break
             before = union(before, _points(part))
@@ -94,7 +94,7 @@ def _last(node: Node) -> list[tuple[Ranges, bool]]:
     if isinstance(node, CaptureGroup):
         return _last(node.of)
     if isinstance(node, Choice):
-        return [one for part in node.parts for one in _last(part)]
+        return [last for part in node.parts for last in _last(part)]
     if isinstance(node, Repeat):
         endless = node.most is None and not node.lazy and isinstance(node.of, Chars)
         return [(_points(node), endless)] if node.most != 1 else _last(node.of)

@@ -89,10 +89,10 @@ class Program:
         """
         left, seen = list(steps), set(steps)
         while left:
-            fresh = [one for one in self.onward(left.pop(), before, end) if one not in seen]
+            fresh = [step for step in self.onward(left.pop(), before, end) if step not in seen]
             seen.update(fresh)
             left.extend(fresh)
-        return frozenset(one for one in seen if one == FIT or one in self.reads)
+        return frozenset(step for step in seen if step == FIT or step in self.reads)
 
     def onward(self, step: int, before: int | None, end: bool = False) -> tuple[int, ...]:
         """The steps at which one goes on without a character."""
@@ -126,8 +126,8 @@ class Program:
 
 def holds(points: Ranges, point: int) -> bool:
     """Whether a point is in a set."""
-    at = bisect_right(points, (point, LAST + 1)) - 1
-    return at >= 0 and point <= points[at][1]
+    index = bisect_right(points, (point, LAST + 1)) - 1
+    return index >= 0 and point <= points[index][1]
 
 
 def program(node: Node) -> Program:

@@ -140,7 +140,7 @@ def _points(piece: str) -> Ranges:
             index += 2
         found.append((low, high))
         index += 1
-    joined = union(*((one,) for one in found))
+    joined = union(*((span,) for span in found))
     return _others(joined) if negated else joined
 
 
@@ -152,7 +152,7 @@ def union(*sets: Ranges) -> Ranges:
         ((1, 7),)
     """
     out: list[tuple[int, int]] = []
-    for low, high in sorted(one for points in sets for one in points):
+    for low, high in sorted(span for points in sets for span in points):
         if out and low <= out[-1][1] + 1:
             out[-1] = (out[-1][0], max(high, out[-1][1]))
         else:

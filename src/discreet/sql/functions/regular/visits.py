@@ -69,11 +69,11 @@ def _times(node: Node) -> float:
 def _greatest(steps: Program) -> float:
     import numpy as np
 
-    at = {step: row for row, step in enumerate(steps.reads)}
+    rows = {step: row for row, step in enumerate(steps.reads)}
     firsts = _hardest(steps)
-    begin = _row(at, _ways(steps, steps.start, None))
-    again = {first: _row(at, _ways(steps, steps.start, first)) for first in firsts}
-    moves = {first: np.zeros((len(at), len(at))) for first in firsts}
+    begin = _row(rows, _ways(steps, steps.start, None))
+    again = {first: _row(rows, _ways(steps, steps.start, first)) for first in firsts}
+    moves = {first: np.zeros((len(rows), len(rows))) for first in firsts}
     for first, move in moves.items():
         ways = {
             step: _ways(steps, steps.after[step][0], first)
@@ -81,9 +81,9 @@ def _greatest(steps: Program) -> float:
             if steps.takes(step, first)
         }
         for step, onward in ways.items():
-            move[at[step]] = _row(at, onward)
+            move[rows[step]] = _row(rows, onward)
     left = [begin]
-    seen = np.zeros((_COUNTS, len(at)))
+    seen = np.zeros((_COUNTS, len(rows)))
     seen[0] = begin
     for count in left:
         for first in firsts:
@@ -104,15 +104,15 @@ def _hardest(steps: Program) -> list[int]:
     if steps.guards():
         return firsts
     read = {first: frozenset(step for step in steps.reads if steps.takes(step, first)) for first in firsts}
-    return [one for one in firsts if not any(read[one] < read[other] for other in firsts)]
+    return [first for first in firsts if not any(read[first] < read[other] for other in firsts)]
 
 
-def _row(at: Mapping[int, int], ways: Mapping[int, int]) -> NDArray[np.float64]:
+def _row(rows: Mapping[int, int], ways: Mapping[int, int]) -> NDArray[np.float64]:
     import numpy as np
 
-    row = np.zeros(len(at))
+    row = np.zeros(len(rows))
     for step, times in ways.items():
-        row[at[step]] = times
+        row[rows[step]] = times
     return row
 
 
@@ -121,14 +121,18 @@ def _ways(steps: Program, step: int, before: int | None) -> Counter[int]:
     known: dict[int, Counter[int]] = {}
     left = [step]
     while left:
-        at = left[-1]
-        onward = steps.onward(at, before)
-        missing = [one for one in onward if one not in known]
+        current = left[-1]
+        onward = steps.onward(current, before)
+        missing = [target for target in onward if target not in known]
         if missing:
             left.extend(missing)
             continue
         left.pop()
-        known[at] = Counter((at,)) if at in steps.reads else sum((known[one] for one in onward), Counter())
-        if known[at].total() > MOST:
+        known[current] = (
+            Counter((current,))
+            if current in steps.reads
+            else sum((known[target] for target in onward), Counter())
+        )
+        if known[current].total() > MOST:
             raise _TooOften
     return known[step]

@@ -52,23 +52,23 @@ def aggregate_ends(scope: BandScope, node: exp.Expr) -> Ends:
     # An aggregate that the parser has no node for has its name there, and one of no column has nothing.
     if not isinstance(argument, exp.Expr) or isinstance(argument, exp.Star):
         raise NoBandsError
-    one = scope.plainly(lambda: scope.arithmetic.ends(argument))
+    inner = scope.plainly(lambda: scope.arithmetic.ends(argument))
     if isinstance(node, exp.ArgMax | exp.ArgMin):
-        return _of_extreme(scope, node, one, rows)
-    if rows.certain and not scope.arithmetic.moves(argument) and not one.noisy:
+        return _of_extreme(scope, node, inner, rows)
+    if rows.certain and not scope.arithmetic.moves(argument) and not inner.noisy:
         others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
         if not scope.plainly(lambda: any(scope.arithmetic.moves(other) for other in others)):
             text = f"{node.sql('duckdb')}{rows.possible_rows if rows.possibly != 'TRUE' else ''}"
             return Ends(text, text)
         return Ends(*ANYWHERE, True, True)
     if isinstance(node, exp.Sum | exp.Avg) and squares(scope, argument):
-        one = replace(one, bent=True)  # the squares of the noise of all rows add up
-    ends = replace(_of_noisy(node, one, rows), of=one.of)
-    if rows.certain and isinstance(node, exp.Median) and one.only and one.curve == curvature.LINE:
-        return replace(ends, role=Role(one.of, middle=True))
+        inner = replace(inner, bent=True)  # the squares of the noise of all rows add up
+    ends = replace(_of_noisy(node, inner, rows), of=inner.of)
+    if rows.certain and isinstance(node, exp.Median) and inner.only and inner.curve == curvature.LINE:
+        return replace(ends, role=Role(inner.of, middle=True))
     if rows.certain:
-        return replace(ends, curve=curvature.of_rows(node, one.curve if one.noisy else curvature.LINE))
-    return replace(ends, curve=_of_first_rows(scope, node, argument, one.curve))
+        return replace(ends, curve=curvature.of_rows(node, inner.curve if inner.noisy else curvature.LINE))
+    return replace(ends, curve=_of_first_rows(scope, node, argument, inner.curve))
 
 
 def squares(scope: BandScope, argument: exp.Expr) -> bool:
@@ -78,10 +78,10 @@ def squares(scope: BandScope, argument: exp.Expr) -> bool:
         return scope.plainly(lambda: scope.arithmetic.ends(part))
 
     for product in argument.find_all(exp.Mul, exp.Pow):
-        one, other = ends(product.this), ends(product.expression)
-        if isinstance(product, exp.Pow) and one.noisy:
+        left, right = ends(product.this), ends(product.expression)
+        if isinstance(product, exp.Pow) and left.noisy:
             return True
-        if one.noisy and other.noisy and (one.of & other.of or not (one.of and other.of)):
+        if left.noisy and right.noisy and (left.of & right.of or not (left.of and right.of)):
             return True
     return False
 

@@ -188,7 +188,7 @@ class Banded:
                 **dict.fromkeys(role.compared, compared),
             }, {}
         ((table, name),) = role.compared
-        release = next(one for one in self.plan.releases if one.name == table)
+        release = next(release for release in self.plan.releases if release.name == table)
         width = difference_half_width(release, name, 1 - left / max(1, release.cells - 1))
         return None if width is None else ({}, {(table, name): width / 2})
 
@@ -252,7 +252,9 @@ class Banded:
 
 def difference_half_width(release: PlannedRelease, name: str, confidence: float) -> float | None:
     """The half-width of the difference of an aggregate in two groups; None where the two err together, or not alike."""
-    aggregate = next(one for at, one in enumerate(release.aggregates) if aggregate_name(at) == name)
+    aggregate = next(
+        aggregate for index, aggregate in enumerate(release.aggregates) if aggregate_name(index) == name
+    )
     measure = release.measures[aggregate.measure]
     weights = measure.weights(aggregate.quantity)
     if weights is None or release.law is not None:
@@ -298,8 +300,8 @@ def banded(plan: QueryPlan, found: Identified | None, public: Mapping[str, pa.Ta
     shown = tuple((name, tuple(table.column_names)) for name, table in public.items())
     try:
         linear = frozenset(
-            (release.name, aggregate_name(at)) for release in plan.releases
-            for at, one in enumerate(release.aggregates) if is_linear(release, one)
+            (release.name, aggregate_name(index)) for release in plan.releases
+            for index, aggregate in enumerate(release.aggregates) if is_linear(release, aggregate)
         )  # fmt: skip
     except _NO_FORM:
         return Banded(plan, found, public, None, "")

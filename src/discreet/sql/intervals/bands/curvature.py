@@ -22,37 +22,37 @@ UNKNOWN: Final = ""
 _FLIPPED = {LINE: LINE, CONVEX: CONCAVE, CONCAVE: CONVEX, UNKNOWN: UNKNOWN}
 
 
-def negated(one: str) -> str:
+def negated(curve: str) -> str:
     """Of -F.
 
     Example:
         >>> negated(CONVEX)
         'concave'
     """
-    return _FLIPPED[one]
+    return _FLIPPED[curve]
 
 
-def added(one: str, other: str) -> str:
+def added(curve: str, other: str) -> str:
     """Of a sum.
 
     Example:
         >>> added(LINE, CONVEX), added(CONVEX, CONCAVE)
         ('convex', '')
     """
-    if LINE in (one, other):
-        return other if one == LINE else one
-    return one if one == other else UNKNOWN
+    if LINE in (curve, other):
+        return other if curve == LINE else curve
+    return curve if curve == other else UNKNOWN
 
 
-def scaled(one: str, factor: exp.Expr) -> str:
+def scaled(curve: str, factor: exp.Expr) -> str:
     """Of a product with, or a quotient by, a number that has no noise."""
     while isinstance(factor, exp.Paren):
         factor = factor.this
-    if one == LINE:
+    if curve == LINE:
         return LINE
     if isinstance(factor, exp.Neg) and isinstance(factor.this, exp.Literal):
-        return negated(one)
-    return one if isinstance(factor, exp.Literal) and not factor.is_string else UNKNOWN
+        return negated(curve)
+    return curve if isinstance(factor, exp.Literal) and not factor.is_string else UNKNOWN
 
 
 def greatest(*parts: str) -> str:
@@ -62,7 +62,7 @@ def greatest(*parts: str) -> str:
         >>> greatest(LINE, CONVEX), greatest(LINE, CONCAVE)
         ('convex', '')
     """
-    return CONVEX if all(one in (LINE, CONVEX) for one in parts) else UNKNOWN
+    return CONVEX if all(curve in (LINE, CONVEX) for curve in parts) else UNKNOWN
 
 
 def least(*parts: str) -> str:
@@ -70,22 +70,22 @@ def least(*parts: str) -> str:
     return negated(greatest(*map(negated, parts)))
 
 
-def of_rows(function: exp.Expr, one: str) -> str:
+def of_rows(function: exp.Expr, curve: str) -> str:
     """Of an aggregate, or a window, of rows that no noise decides."""
     if isinstance(function, exp.Max):
-        return greatest(one)
+        return greatest(curve)
     if isinstance(function, exp.Min):
-        return least(one)
+        return least(curve)
     if isinstance(function, exp.Sum | exp.Avg):
-        return one
+        return curve
     if isinstance(function, exp.Stddev | exp.StddevPop | exp.StddevSamp):
-        return CONVEX if one == LINE else UNKNOWN  # the length of the numbers less their mean
+        return CONVEX if curve == LINE else UNKNOWN  # the length of the numbers less their mean
     moved = exp.Lag | exp.Lead | exp.FirstValue | exp.LastValue | exp.NthValue
-    return one if isinstance(function, moved) else UNKNOWN
+    return curve if isinstance(function, moved) else UNKNOWN
 
 
-def of_first_rows(function: exp.Expr, one: str, *, descending: bool) -> str:
+def of_first_rows(function: exp.Expr, curve: str, *, descending: bool) -> str:
     """Of the sum or the mean of the first rows in the order of the numbers added up: the k greatest, or the k least."""
     if not isinstance(function, exp.Sum | exp.Avg):
         return UNKNOWN
-    return greatest(one) if descending else least(one)
+    return greatest(curve) if descending else least(curve)

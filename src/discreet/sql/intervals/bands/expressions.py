@@ -165,8 +165,8 @@ class Arithmetic:
 
     def _moved(self, node: exp.Expr) -> Ends:
         if isinstance(node, exp.Neg):
-            one = self.ends(node.this)
-            return Ends(f"(-({one.high}))", f"(-({one.low}))", True)
+            inner = self.ends(node.this)
+            return Ends(f"(-({inner.high}))", f"(-({inner.low}))", True)
         if isinstance(node, exp.Add):
             a, b = self.ends(node.this), self.ends(node.expression)
             return Ends(f"({a.low} + {b.low})", f"({a.high} + {b.high})", True)
@@ -208,10 +208,10 @@ class Arithmetic:
         others = [child for key, child in node.args.items() if key != "this" and isinstance(child, exp.Expr)]
         if any(self.ends(operand).noisy for operand in others if not isinstance(operand, _WORDS)):
             return Ends(*ANYWHERE, True)
-        one = self.ends(node.this)
+        inner = self.ends(node.this)
         if isinstance(node, exp.Cast) and not node.is_type(*exp.DataType.NUMERIC_TYPES):
             return Ends(*ANYWHERE, True, True)
-        low, high = (self._with(node, side) for side in (one.low, one.high))
+        low, high = (self._with(node, side) for side in (inner.low, inner.high))
         if isinstance(node, exp.Sqrt | exp.Ln | exp.Cast):
             # Neither NULL nor NaN, which LEAST would pass over, is an end: there the value may lie anywhere.
             known = "TRY({})" if isinstance(node, exp.Cast) else "NULLIF(TRY({}), CAST('NaN' AS DOUBLE))"
@@ -219,7 +219,7 @@ class Arithmetic:
                 f"COALESCE({known.format(end)}, {default})"
                 for end, default in zip((low, high), ANYWHERE, strict=True)
             )
-        return Ends(low, high, True, one.bent)
+        return Ends(low, high, True, inner.bent)
 
     def _with(self, node: exp.Expr, argument: str) -> str:
         copy = node.copy()

@@ -42,11 +42,11 @@ def window_ends(scope: BandScope, node: exp.Window) -> Ends:
         return Ends(text, text)
     if filtered or not isinstance(function, _MOVING):
         return Ends(*ANYWHERE, True, True)
-    one = scope.arithmetic.ends(argument)
-    low, high = (with_argument(node, end) for end in (one.low, one.high))
-    bent = one.bent or isinstance(function, exp.Max | exp.Min)
+    inner = scope.arithmetic.ends(argument)
+    low, high = (with_argument(node, end) for end in (inner.low, inner.high))
+    bent = inner.bent or isinstance(function, exp.Max | exp.Min)
     bent |= isinstance(function, exp.Sum | exp.Avg) and squares(scope, argument)
-    return Ends(low, high, True, bent, curve=curvature.of_rows(function, one.curve), of=one.of)
+    return Ends(low, high, True, bent, curve=curvature.of_rows(function, inner.curve), of=inner.of)
 
 
 def put_ranks(scope: BandScope) -> None:

@@ -65,12 +65,12 @@ def noisy_by_class(
         for number, name in enumerate(people.classes.names):
             noisy = draw(use_of_class(release, index, name), exact[number][:, part])
             inside = [group for group in {ANY, *range(len(exact))} if number in people.shown(index, group)]
-            at = np.isin(groups, inside)
+            mask = np.isin(groups, inside)
             # All are within 2^62 then, and with one less the sum of two does not wrap.
-            found = np.clip(noisy[at], -SATURATE, SATURATE - 1) + np.clip(
-                out[at, part], -SATURATE, SATURATE - 1
+            found = np.clip(noisy[mask], -SATURATE, SATURATE - 1) + np.clip(
+                out[mask, part], -SATURATE, SATURATE - 1
             )
-            out[at, part] = np.clip(found, -SATURATE, SATURATE)
+            out[mask, part] = np.clip(found, -SATURATE, SATURATE)
     return NoisyIntegers(release, out)
 
 
@@ -86,7 +86,7 @@ def _sampled(
     """The integers of a measure of a sample of the people, with noise, into their place."""
     measure, part = release.measures[index], columns(release.measures)[index]
     own = sample(release, index, secrets.token_hex(32), engine.dialect)
-    others = [at for at in range(len(own.measures)) if at != index]
+    others = [other for other in range(len(own.measures)) if other != index]
     if isinstance(measure, Ranks):
         counts = exact_counts(own, measure, engine, salt, given)
         for here, _ in blocks(EVERY, own.cells):
@@ -113,7 +113,9 @@ def exact_by_class(
     shape = release.cells, sum(measure.entries for measure in release.measures)
     out = [np.zeros(shape, dtype=np.int64, order="F") for _ in people.classes.names]
     for part in range(len(release.parts) if release.cells else 0):
-        if any(measure.part == part for at, measure in enumerate(release.measures) if at in people.sampled):
+        if any(
+            measure.part == part for index, measure in enumerate(release.measures) if index in people.sampled
+        ):
             continue  # such a measure is alone in its part
         for index, (sql, tables) in enumerate(queries_by_class(release, people, part, engine.dialect, salt,
                                                                slices_of(release, part, engine))):  # fmt: skip
@@ -130,13 +132,18 @@ def queries_by_class(
 ) -> Iterator[tuple[str, dict[str, pa.Table]]]:
     """The query of a part that counts its classes of people, in a column `person`, for each slice of the units."""
     read = {
-        one for index, m in enumerate(release.measures) if m.part == number for one in people.shown(index)
+        class_
+        for index, m in enumerate(release.measures)
+        if m.part == number
+        for class_ in people.shown(index)
     }
     for index in range(slices):
         texts, tables = [], {}
-        for one in sorted(read):
-            made = compile_part(of_class(release, one), number, dialect, salt, units=Units(index, slices))
-            texts.append(f"SELECT CAST({one} AS BIGINT) AS person, c{one}.* FROM ({made.sql}) AS c{one}")
+        for class_ in sorted(read):
+            made = compile_part(of_class(release, class_), number, dialect, salt, units=Units(index, slices))
+            texts.append(
+                f"SELECT CAST({class_} AS BIGINT) AS person, c{class_}.* FROM ({made.sql}) AS c{class_}"
+            )
             tables.update(made.tables)
         yield " UNION ALL ".join(texts), tables
 

@@ -50,7 +50,7 @@ class QueryTemplate(Generic[Tables]):
     def with_arguments(self, arguments: Arguments, dialect: Dialect) -> str | None:
         """The query with some arguments; None where one of them equals another literal of the query."""
         literals = [arguments.literal(parameter) for parameter in self.parameters]
-        texts = [one.spelled(dialect) for one in literals]
+        texts = [literal.spelled(dialect) for literal in literals]
         if len(set(texts)) < len(texts) or any(map(_spelled_twice, literals)):
             return None
         if any(text in self.between for text in texts):

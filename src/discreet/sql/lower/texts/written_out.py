@@ -180,8 +180,8 @@ def _parts(
     return out
 
 
-def _larger(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
-    return {name: max(one.get(name, 1), other.get(name, 1)) for name in (*one, *other)}
+def _larger(first: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: max(first.get(name, 1), other.get(name, 1)) for name in (*first, *other)}
 
 
 def _per_unit(relation: rel.PerUnit, needed: set[str], dialect: Dialect) -> Sizes:

@@ -76,10 +76,10 @@ class Arguments:
         """
         if self.numbered is not None:
             return self.numbered(parameter)
-        at = parameter.place
-        if at not in self.read:
-            self.read[at] = literal_of(self.literals[at])
-        return parameter.of(self.read[at])
+        place = parameter.place
+        if place not in self.read:
+            self.read[place] = literal_of(self.literals[place])
+        return parameter.of(self.read[place])
 
     def forget(self, build: Builder) -> None:
         """Keep a thing no longer that keeps these arguments: each would keep the other, as garbage."""
@@ -139,14 +139,14 @@ class _Builders:
         raise ValueNeededError
 
     def _several(self, kind: Callable[[list[Any]], Any], things: list[object]) -> Builder | None:
-        changing = [(at, build) for at, build in enumerate(map(self.of, things)) if build is not None]
+        changing = [(index, build) for index, build in enumerate(map(self.of, things)) if build is not None]
         if not changing:
             return None
 
         def built(arguments: Arguments) -> Any:
             out = things.copy()
-            for at, build in changing:
-                out[at] = build(arguments)
+            for index, build in changing:
+                out[index] = build(arguments)
             return kind(out)
 
         return built
@@ -313,8 +313,8 @@ def _same(a: list[PublicKeys], b: list[PublicKeys]) -> bool:
     """Whether groups are the same, and spelled alike: 0.0 equals -0.0."""
     return a == b and all(
         _spelled(x) == _spelled(y)
-        for one, other in zip(a, b, strict=True)
-        for group, beside in zip(one.groups, other.groups, strict=True)
+        for keys, other in zip(a, b, strict=True)
+        for group, beside in zip(keys.groups, other.groups, strict=True)
         for x, y in zip(group, beside, strict=True)
     )
 

@@ -68,7 +68,7 @@ class ByClass:
         """
         if self.key is None:
             return np.full(cells, ANY, np.intp)
-        named = {literal.value: at for at, literal in enumerate(self.classes.values())}  # type: ignore[union-attr]
+        named = {literal.value: index for index, literal in enumerate(self.classes.values())}  # type: ignore[union-attr]
         (column,) = ks.table(keys, [self.key]).values()
         return np.array([named.get(value, len(named) - 1) for value in column.to_pylist()], np.intp)
 
@@ -104,6 +104,8 @@ class ByClass:
         """
         out = np.empty(shape)
         for group in np.unique(groups).tolist():
-            at = groups == group
-            out[:, at] = self.narrowed(group).law.sample_noise(measure, (shape[0], int(at.sum()), *shape[2:]))
+            mask = groups == group
+            out[:, mask] = self.narrowed(group).law.sample_noise(
+                measure, (shape[0], int(mask.sum()), *shape[2:])
+            )
         return out

@@ -77,7 +77,7 @@ def _by_class(release: PlannedRelease, classes: Classes, dialect: str) -> Planne
     for part in release.parts:
         _see_people(part, classes)
     sampled = frozenset(
-        at for at, one in enumerate(release.measures) if isinstance(one, Ranks | QuantileTree)
+        index for index, measure in enumerate(release.measures) if isinstance(measure, Ranks | QuantileTree)
     )
     possible = tuple(_possible(release, index, classes) for index in range(len(release.measures)))
     scales = tuple(release.scale(index) for index in range(len(release.measures)))

@@ -26,7 +26,7 @@ def sampling_rates(people: ByClass, epsilon: Fraction) -> str:
 
 def told_of_people(plan: QueryPlan) -> list[str]:
     """A line on how much each class of people is protected, and one on those who are sampled."""
-    known = [one for one in plan.releases if one.people is not None]
+    known = [release for release in plan.releases if release.people is not None]
     if not known or known[0].people is None:
         return []
     people = known[0].people
@@ -36,13 +36,13 @@ def told_of_people(plan: QueryPlan) -> list[str]:
 
 def guarantee_of_people(plan: QueryPlan) -> str:
     """How much an answer costs each class of people, to follow the guarantee; empty where it costs all the same."""
-    people = next((one.people for one in plan.releases if one.people is not None), None)
+    people = next((release.people for release in plan.releases if release.people is not None), None)
     return "" if people is None else f", for people of the class: epsilon {protected(people, plan.epsilon)}"
 
 
 def notes_of_people(plan: QueryPlan) -> list[str]:
     """Notes on the errors that intervals leave out."""
-    known = [one for one in plan.releases if one.people is not None]
+    known = [release for release in plan.releases if release.people is not None]
     if not known or known[0].people is None:
         return []
     people = known[0].people

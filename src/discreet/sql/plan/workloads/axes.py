@@ -80,7 +80,7 @@ def axes_of(of_releases: Sequence[tuple[ks.Key, ...]]) -> Axes | None:
             count = len(found[axis][0].values)
             sizes.append(count // before if before else 0)
             before = count
-            above[axis] = tuple(places[one] for one in chain[: depth + 1])
+            above[axis] = tuple(places[link] for link in chain[: depth + 1])
             if depth:
                 within.append((places[axis], places[chain[depth - 1]]))
     return Axes(
@@ -96,7 +96,9 @@ def _chains(axes: Sequence[tuple[ks.Key, ...]]) -> list[list[int]] | None:
     chains: list[list[int]] = []
     for axis in sorted(range(len(axes)), key=lambda number: len(axes[number])):
         own = {key.expression for key in axes[axis]}
-        meeting = [chain for chain in chains if own & {key.expression for one in chain for key in axes[one]}]
+        meeting = [
+            chain for chain in chains if own & {key.expression for link in chain for key in axes[link]}
+        ]
         if not meeting:
             chains.append([axis])
         elif len(meeting) == 1 and _evenly_within(axes[axis], axes[meeting[0][-1]]):

@@ -48,7 +48,9 @@ def alike(part: MeasuredRows, finest: MeasuredRows) -> bool:
 def more_rows(finest: PlannedRelease, other: PlannedRelease) -> Fraction:
     """How many times as many rows of a unit a release counts as another one of the same measures, at most."""
     pairs = zip(finest.measures, other.measures, strict=True)
-    return max(Fraction(finest.parts[one.part].cap, other.parts[two.part].cap) for one, two in pairs)
+    return max(
+        Fraction(finest.parts[first.part].cap, other.parts[second.part].cap) for first, second in pairs
+    )
 
 
 def of_any(
@@ -63,8 +65,8 @@ def of_any(
     met: Expression | None = None
     for conditions, keys in questions:
         own: Expression | None = None
-        for one in (*conditions, *(test for key in keys if (test := _within(key)) is not None)):
-            own = one if own is None else fn.call("and", own, one)
+        for condition in (*conditions, *(test for key in keys if (test := _within(key)) is not None)):
+            own = condition if own is None else fn.call("and", own, condition)
         if own is None:
             return rows
         met = own if met is None else fn.call("or", met, own)

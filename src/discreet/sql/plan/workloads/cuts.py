@@ -87,9 +87,9 @@ def intervals(
     cuts = _possible(what, every)
     null = (None,) if what.span.nullable else ()
     branches: list[tuple[Expression, Expression]] = []
-    for at, cut in enumerate(cuts):
+    for index, cut in enumerate(cuts):
         below = fn.must("lt" if cut.side == BEFORE else "le", what, Literal(cut.value, what.type))
-        branches.append((below, Literal(at, Type.INTEGER)))
+        branches.append((below, Literal(index, Type.INTEGER)))
     known = fn.must("not", fn.must("is_null", what))
     branches.append((known, Literal(len(cuts), Type.INTEGER)))
     numbered = fn.case(branches, Literal(None, Type.INTEGER))
@@ -123,11 +123,11 @@ def _subject(condition: Call) -> Expression | None:
     if name == "is_null":
         return None if isinstance(args[0], Literal) else args[0]
     known = [_constant(arg) for arg in args]
-    at = [index for index, one in enumerate(known) if one is None]
-    if len(at) != 1 or not (name in SIDES or name in MIRRORED):
+    unknown = [index for index, constant in enumerate(known) if constant is None]
+    if len(unknown) != 1 or not (name in SIDES or name in MIRRORED):
         return None
-    subject, rest = args[at[0]], [one for one in known if one is not None]
-    if (at[0] and MIRRORED.get(name) not in SIDES) or not _literals(subject, rest):
+    subject, rest = args[unknown[0]], [constant for constant in known if constant is not None]
+    if (unknown[0] and MIRRORED.get(name) not in SIDES) or not _literals(subject, rest):
         return None
     return subject
 
@@ -221,11 +221,11 @@ def _shown(column: Expression, cuts: Sequence[Cut], every: dict[tuple[Place, int
     """
     if not cuts:
         for place, side in sorted(every, reverse=True):
-            if _beyond(column, place, side) < 0 and (one := _behind(every[place, side])) is not None:
-                return [one]
+            if _beyond(column, place, side) < 0 and (value := _behind(every[place, side])) is not None:
+                return [value]
         for place, side in sorted(every):
-            if _beyond(column, place, side) > 0 and (one := _before(every[place, side])) is not None:
-                return [one]
+            if _beyond(column, place, side) > 0 and (value := _before(every[place, side])) is not None:
+                return [value]
         return [ANYWHERE[column.type]]
     first, last = cuts[0], cuts[-1]
     found = [_before(first)]
@@ -244,13 +244,13 @@ def _behind(cut: Cut) -> Value | None:
     return cut.value if cut.side == BEFORE else _beside(cut.value, 1)
 
 
-def _between(one: Cut, other: Cut) -> Value | None:
+def _between(cut: Cut, other: Cut) -> Value | None:
     """A value that lies between two cuts."""
-    if one.side == BEFORE:
-        return one.value
+    if cut.side == BEFORE:
+        return cut.value
     if other.side == BEHIND:
         return other.value
-    found = _beside(one.value, 1)
+    found = _beside(cut.value, 1)
     return None if found is None or Cut(found, 0).place >= other.place else found
 
 

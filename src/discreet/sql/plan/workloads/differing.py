@@ -70,7 +70,7 @@ class Differing:
         """The conditions of all of them."""
         first, *others = self._conditions.values()
         held = [frozenset(own) for own in others]
-        return tuple(one for one in first if all(one in own for own in held))
+        return tuple(condition for condition in first if all(condition in own for own in held))
 
     @property
     def differ(self) -> bool:
@@ -83,8 +83,8 @@ class Differing:
         """The rows that they have in common."""
         base = base_of(self.apart.unplanned[self.first].rows.relation)[0]
         met: Expression | None = None
-        for one in self.common:
-            met = one if met is None else fn.call("and", met, one)
+        for condition in self.common:
+            met = condition if met is None else fn.call("and", met, condition)
         return base if met is None else Select(base, None, met)
 
     @cached_property
@@ -92,7 +92,12 @@ class Differing:
         """The keys that all have, of which no other condition or key reads a column."""
         keys = [self.apart.unplanned[index].keys for index in self.numbers]
         shared = tuple(key for key in keys[0] if all(key in own for own in keys))
-        read = {column for index in self.numbers for one in self._other(index) for column in leaves(one)}
+        read = {
+            column
+            for index in self.numbers
+            for condition in self._other(index)
+            for column in leaves(condition)
+        }
         shared = tuple(key for key in shared if read.isdisjoint(leaves(key.expression)))
         read |= {
             column for own in keys for key in own if key not in shared for column in leaves(key.expression)
@@ -101,7 +106,7 @@ class Differing:
 
     def _other(self, index: int) -> list[Expression]:
         common = frozenset(self.common)
-        return [one for one in self._conditions[index] if one not in common]
+        return [condition for condition in self._conditions[index] if condition not in common]
 
     def own(self, index: int) -> tuple[list[Expression], list[ks.Key]]:
         """The conditions and keys of a release that others do not have."""
@@ -110,7 +115,9 @@ class Differing:
     def columns(self, index: int) -> frozenset[str]:
         """The names of the columns of its own conditions and of all of its keys."""
         keys = [key.expression for key in self.apart.unplanned[index].keys]
-        return frozenset(column.name for one in (*self._other(index), *keys) for column in leaves(one))
+        return frozenset(
+            column.name for expression in (*self._other(index), *keys) for column in leaves(expression)
+        )
 
     def asked(self, index: int) -> list[Expression]:
         """The same, as expressions."""
@@ -120,26 +127,31 @@ class Differing:
     @cached_property
     def all_asked(self) -> list[Expression]:
         """Those of all releases, each once."""
-        return list(dict.fromkeys(one for index in self.numbers for one in self.asked(index)))
+        return list(dict.fromkeys(expression for index in self.numbers for expression in self.asked(index)))
 
     @cached_property
     def values(self) -> dict[Column, tuple[Value | None, ...]]:
         """The public values of the columns in which they differ, of those that have any."""
         columns = sorted(
-            {column for one in self.all_asked for column in leaves(one)}, key=lambda column: column.name
+            {column for expression in self.all_asked for column in leaves(expression)},
+            key=lambda column: column.name,
         )
         found = public_groups(self.rows, columns)
-        return {columns[one.at[0]]: tuple(v for (v,) in one.groups) for one in found if len(one.at) == 1}
+        return {
+            columns[keys.indices[0]]: tuple(v for (v,) in keys.groups)
+            for keys in found
+            if len(keys.indices) == 1
+        }
 
     def read(self, index: int) -> frozenset[Expression]:
         """The expressions that a release reads: columns, and values that it computes from others."""
         if index not in self._expressions:
             asked = self.asked(index)
             self._expressions[index] = frozenset(
-                one
+                part
                 for condition in asked
                 for what in compared(condition)
-                for one in self._parts(what, condition)
+                for part in self._parts(what, condition)
             )
         return self._expressions[index]
 
@@ -149,10 +161,17 @@ class Differing:
         free = [column for column in columns if column not in self.values]
         if math.prod(len(self.values.get(column, ())) or 1 for column in columns) > MOST_COMBINATIONS:
             free = list(columns)
-        return columns if all(cuts_of(one, condition) is not None for one in free) else (what,)
+        return columns if all(cuts_of(column, condition) is not None for column in free) else (what,)
 
     @cached_property
     def expressions(self) -> list[Expression]:
         """All expressions that they read, in an order that the text alone decides."""
-        every = {one for index in self.numbers for one in self.read(index)}
-        return sorted(every, key=lambda one: (weight(one), ",".join(c.name for c in leaves(one)), repr(one)))
+        every = {expression for index in self.numbers for expression in self.read(index)}
+        return sorted(
+            every,
+            key=lambda expression: (
+                weight(expression),
+                ",".join(c.name for c in leaves(expression)),
+                repr(expression),
+            ),
+        )

@@ -68,7 +68,7 @@ class Estimated:
         measured = self.strategy.measured
         for keys, share in self.strategy.shares:
             own, times = measured.weights(self.keys, keys)
-            scales += [abs(one) / float(share) for one in own]
+            scales += [abs(weight) / float(share) for weight in own]
             counts += times
         found = np.array(scales, np.float64), np.array(counts, np.float64)
         there = found[0] > 1e-12 * found[0].max()
@@ -103,7 +103,7 @@ class Estimated:
             confidence: strictly between 0 and 1.
         """
         scales, counts = self.law
-        unit = np.array([float(one) for one in self.scales])[measures]
+        unit = np.array([float(scale) for scale in self.scales])[measures]
         top = np.abs(weights * unit)
         largest = np.maximum(top.max(axis=-1), 1e-300)
         top = top / largest[..., np.newaxis]

@@ -62,7 +62,7 @@ class WeightedWorkload:
     @property
     def possible(self) -> bool:
         """Whether all of its integers may get Gaussian noise."""
-        return not any(isinstance(one, AllRows) for one in self.workload.finest.measures)
+        return not any(isinstance(measure, AllRows) for measure in self.workload.finest.measures)
 
     @cached_property
     def _sums(self) -> list[Floats]:
@@ -85,10 +85,10 @@ class WeightedWorkload:
         """The geometric mean of the deviations of the sums that are asked for, for noise of deviation one in units."""
         series = self.workload.series
         if series is not None:
-            found = [matrix.variance(one) for one in series.families]
+            found = [matrix.variance(family) for family in series.families]
         else:
             found = [float(np.mean(matrix.of_sums(own))) for own in self._sums]
-        return math.exp(sum(math.log(one / 2) for one in found) / len(found) / 2)
+        return math.exp(sum(math.log(variance / 2) for variance in found) / len(found) / 2)
 
     @cached_property
     def planned(self) -> PlannedRelease:
@@ -137,7 +137,7 @@ class WeightedWorkload:
                 law = replace(law, parted=parted, scales=scales, gaussian=True)
             else:
                 law = series
-            inexact = tuple(replace(one, whole=False) for one in table.aggregates)
+            inexact = tuple(replace(aggregate, whole=False) for aggregate in table.aggregates)
             tables.append(replace(table, measures=measured.measures, aggregates=inexact, estimated=law))
         return workload, tuple(tables)
 
@@ -151,6 +151,6 @@ def weighted_of(
     for workload in workloads:
         if workload.series is not None or workload.pieces is not None:
             tables = [numbers[name] for name in workload.tables]
-            one = WeightedWorkload(workload, tuple(releases[index] for index in tables), min(tables))
-            found += [one] if one.possible else []
+            weighted = WeightedWorkload(workload, tuple(releases[index] for index in tables), min(tables))
+            found += [weighted] if weighted.possible else []
     return found

@@ -64,7 +64,7 @@ class LinearLaw:
     def half_widths(self, weights: Floats, measures: NDArray[np.intp], confidence: float) -> Floats:
         """The half-widths of many weighted sums of the integers of a group, as `Estimated.half_widths` has them."""
         own, fourths = self._worst
-        top = np.abs(weights * np.array([float(one) for one in self.scales])[measures])
+        top = np.abs(weights * np.array([float(scale) for scale in self.scales])[measures])
         largest = np.maximum(top.max(axis=-1), 1e-300)
         top = top / largest[..., np.newaxis]
         squares = np.sum(top**2, axis=-1) * own

@@ -65,9 +65,9 @@ def places(
         The group of the question of each group of the earlier release, or -1, and the most that a group has.
     """
     (base, asked), (old, given) = base_of(part.rows.relation), base_of(before.rows.relation)
-    if base != old or any(one not in asked for one in given):
+    if base != old or any(condition not in asked for condition in given):
         return None
-    conditions = [one for one in asked if one not in given]
+    conditions = [condition for condition in asked if condition not in given]
     if source.keys == release.keys and not conditions:
         return np.arange(release.cells), 1
     if conditions and not (part.rows.fixed or among):
@@ -80,12 +80,12 @@ def places(
     }
     names = {_stand_in(index) for index in range(len(source.keys))}
     wanted = [*conditions, *(key.expression for key in release.keys)]
-    read = [substitute(one, stands) for one in wanted]
-    if not names.isdisjoint(column.name for one in wanted for column in leaves(one)):
+    read = [substitute(expression, stands) for expression in wanted]
+    if not names.isdisjoint(column.name for expression in wanted for column in leaves(expression)):
         return None
-    if not all(column.name in names for one in read for column in leaves(one)):
+    if not all(column.name in names for expression in read for column in leaves(expression)):
         return None
-    columns = {column for one in wanted for column in leaves(one)}
+    columns = {column for expression in wanted for column in leaves(expression)}
     free = {key.expression for key in source.keys if columns.isdisjoint(leaves(key.expression))} & every
     if not all(
         key.expression in free or _held(key, index, release, conditions, stands)
@@ -116,17 +116,17 @@ def _held(
     same = next((own for own in release.keys if own.expression == key.expression), None)
     if every_row(key) or (same is not None and set(same.values) <= set(key.values)):
         return True
-    for one in conditions:
-        if isinstance(one, Call) and one.name in ("eq", "in"):
-            first, *rest = one.args
+    for condition in conditions:
+        if isinstance(condition, Call) and condition.name in ("eq", "in"):
+            first, *rest = condition.args
             if first == key.expression and all(
                 isinstance(value, Literal) and value.value in key.values for value in rest
             ):
                 return True
     if not listed(key.expression):  # only NULL may be missing
         name = _stand_in(index)
-        alone = [one for one in (substitute(condition, stands) for condition in conditions)
-                 if {column.name for column in leaves(one)} == {name}]  # fmt: skip
+        alone = [substituted for substituted in (substitute(condition, stands) for condition in conditions)
+                 if {column.name for column in leaves(substituted)} == {name}]  # fmt: skip
         if alone and _of_null(alone, key, name) != [True] * len(alone):
             return True
         for own in release.keys:
@@ -141,7 +141,9 @@ def _of_null(expressions: Iterable[Expression], key: ks.Key, name: str) -> list[
     import pyarrow as pa
 
     table = pa.table({name: pa.nulls(1, arrow_type(key.expression.type))})
-    items = ", ".join(f"{spell(one, DUCKDB)} AS v{at}" for at, one in enumerate(expressions))
+    items = ", ".join(
+        f"{spell(expression, DUCKDB)} AS v{index}" for index, expression in enumerate(expressions)
+    )
     with Sandbox({"source": table}) as sandbox:
         return list(sandbox.run(f"SELECT {items} FROM source").to_pylist()[0].values())
 
@@ -157,24 +159,24 @@ def _numbered(
 
     columns: dict[str, Any] = {ROW: pa.array(np.arange(source.cells))}
     columns |= {_stand_in(index): column for index, column in enumerate(ks.table(source.keys).values())}
-    where = " AND ".join(f"({spell(one, DUCKDB)})" for one in conditions) or "TRUE"
-    items = [ROW, *(f"{spell(one, DUCKDB)} AS v{number}" for number, one in enumerate(keys))]
+    where = " AND ".join(f"({spell(condition, DUCKDB)})" for condition in conditions) or "TRUE"
+    items = [ROW, *(f"{spell(key, DUCKDB)} AS v{number}" for number, key in enumerate(keys))]
     try:
         with Sandbox({"source": pa.table(columns)}) as sandbox:
             found = sandbox.run(f"SELECT {', '.join(items)} FROM source WHERE {where} ORDER BY {ROW}")
     except PostProcessingError:
         return None
     place = np.full(source.cells, -1, np.int64)
-    at = found.column(ROW).to_numpy()
+    rows = found.column(ROW).to_numpy()
     asked = [column.to_pylist() for column in ks.table(release.keys).values()]
     if not asked:
-        place[at] = 0
+        place[rows] = 0
     else:
         numbers = {values: number for number, values in enumerate(zip(*asked, strict=True))}
         own = [
             found.column(f"v{number}").cast(arrow_type(key.expression.type)).to_pylist()
             for number, key in enumerate(release.keys)
         ]
-        place[at] = [numbers.get(values, -1) for values in zip(*own, strict=True)]
+        place[rows] = [numbers.get(values, -1) for values in zip(*own, strict=True)]
     counts = np.bincount(place[place >= 0], minlength=release.cells)
     return place, max(1, int(counts.max(initial=0)))

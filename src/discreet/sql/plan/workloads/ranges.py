@@ -75,27 +75,27 @@ def _alike(apart: ReleasesApart, weights: Sequence[Sequence[Fraction]]) -> list[
     if len(apart.unplanned) < 2 or released_tables(release.rows.relation for release in apart.unplanned):
         return []  # a release that waits for another one has its numbers by itself
     found = groups_alike(
-        (index, (_rows(one), chosen.choices, chosen.sets, weights[index]))
-        for index, (one, chosen) in enumerate(zip(apart.unplanned, apart.chosen, strict=True))
-        if _may(one, chosen, apart.releases[index])
+        (index, (_rows(unplanned), chosen.choices, chosen.sets, weights[index]))
+        for index, (unplanned, chosen) in enumerate(zip(apart.unplanned, apart.chosen, strict=True))
+        if _may(unplanned, chosen, apart.releases[index])
     )
     groups = [Differing(apart, group) for group in found]
     return [group for group in groups if group.differ]
 
 
-def _may(one: UnplannedRelease, chosen: Chosen, release: PlannedRelease) -> bool:
+def _may(unplanned: UnplannedRelease, chosen: Chosen, release: PlannedRelease) -> bool:
     return (
-        not one.unknown
-        and not one.grouping_sets
-        and (one.rows.fixed or one.rows.per_unit)
+        not unplanned.unknown
+        and not unplanned.grouping_sets
+        and (unplanned.rows.fixed or unplanned.rows.per_unit)
         and all(choice.counts in ADDED_UP for choice in chosen.choices)
         and not any(isinstance(measure, AllRows) for measure in release.measures)
-        and all(key.block is None for key in one.keys)
+        and all(key.block is None for key in unplanned.keys)
     )
 
 
-def _rows(one: UnplannedRelease) -> tuple[object, ...]:
-    rows = one.rows
+def _rows(unplanned: UnplannedRelease) -> tuple[object, ...]:
+    rows = unplanned.rows
     return base_of(rows.relation)[0], rows.per_unit, rows.max_rows, rows.fixed
 
 
@@ -105,15 +105,19 @@ def _measured(group: Differing) -> tuple[JointWorkload, dict[int, PlannedRelease
     if len(numbers) < 2 or not group.differ:
         return None
     domain = _domain(group)
-    public = [index for index in numbers if all(_readable(group, index, one) for one in group.read(index))]
+    public = [
+        index
+        for index in numbers
+        if all(_readable(group, index, expression) for expression in group.read(index))
+    ]
     if len(public) < len(numbers):
         return _measured(Differing(apart, public))
     shown = (*group.shared, *(key for _, key in domain.values()))
     if not 0 < _cells(shown) <= MOST_COMBINATIONS:
         return None
-    one = apart.unplanned[group.first]
-    rows = replace(one.rows, relation=group.rows)
-    unplanned = replace(one, rows=rows, keys=(*group.shared, *(key for key, _ in domain.values())))
+    base = apart.unplanned[group.first]
+    rows = replace(base.rows, relation=group.rows)
+    unplanned = replace(base, rows=rows, keys=(*group.shared, *(key for key, _ in domain.values())))
     others = len(group.shared)
     built = apart.build(unplanned, group.first, apart.shares[group.first])
     plain = replace(as_asked(built, apart.releases[group.first], others), keys=shown)

@@ -75,7 +75,9 @@ def series_of(
     law = SeriesLaw(matrix, families, sizes, axis, order, scales)
     table = replace(
         finest,
-        aggregates=tuple(replace(one, whole=False, counts=one.whole) for one in finest.aggregates),
+        aggregates=tuple(
+            replace(aggregate, whole=False, counts=aggregate.whole) for aggregate in finest.aggregates
+        ),
         estimated=law,
     )
     others = tuple(key for index, key in enumerate(release.keys) if index not in axes[axis])
@@ -96,7 +98,7 @@ def _best(
         matrix = factors(sizes[axis], families)
         if matrix is not None:
             gain = error(matrix, families) / error(single(sizes[axis]), families)
-            best = min(best, (gain, (axis, families, matrix)), key=lambda one: one[0])
+            best = min(best, (gain, (axis, families, matrix)), key=lambda option: option[0])
     return best[1]
 
 
@@ -104,6 +106,7 @@ def _order(values: tuple[Any, ...]) -> tuple[int, ...]:
     """The places of some values, least first and NULL last."""
     return tuple(
         sorted(
-            range(len(values)), key=lambda at: (values[at] is None, at if values[at] is None else values[at])
+            range(len(values)),
+            key=lambda index: (values[index] is None, index if values[index] is None else values[index]),
         )
     )

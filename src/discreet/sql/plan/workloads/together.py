@@ -46,9 +46,12 @@ def groups_of(
     if released_tables(release.rows.relation for release in unplanned):
         return []  # a release that waits for another one has its numbers by itself
     return groups_alike(
-        (index, (release.grouping_sets, _rows(release.rows), one.choices, one.sets, weights[index]))
-        for index, (release, one) in enumerate(zip(unplanned, chosen, strict=True))
-        if not release.unknown and _adds_up(one)
+        (
+            index,
+            (release.grouping_sets, _rows(release.rows), selection.choices, selection.sets, weights[index]),
+        )
+        for index, (release, selection) in enumerate(zip(unplanned, chosen, strict=True))
+        if not release.unknown and _adds_up(selection)
     )
 
 
@@ -113,7 +116,7 @@ def together(
     every = tuple(range(len(axes.sizes)))
     # The least share decides the grid, which all marginals have in common.
     least = min(share for _, share in chosen.shares)
-    finest = build(replace(first, keys=axes.joined(every)), group[0], tuple(least * one for one in whole))
+    finest = build(replace(first, keys=axes.joined(every)), group[0], tuple(least * share for share in whole))
     if any(isinstance(measure, AllRows) for measure in finest.measures):
         return None  # of a public number of rows, in which there is no noise to be shared
     marginals = tuple(
@@ -140,7 +143,8 @@ def as_estimated(release: PlannedRelease, finest: PlannedRelease, law: Estimated
         measures=finest.measures,
         shares=finest.shares,
         aggregates=tuple(
-            replace(one, whole=one.whole and not inexact, counts=one.whole) for one in release.aggregates
+            replace(aggregate, whole=aggregate.whole and not inexact, counts=aggregate.whole)
+            for aggregate in release.aggregates
         ),
         estimated=law,
     )

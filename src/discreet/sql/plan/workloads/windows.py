@@ -100,7 +100,7 @@ class _Reader:
         out: dict[str, _Column] = {}
         for item in node.expressions:
             if item.is_star:
-                out.update({name: one for columns in sources.values() for name, one in columns.items()})
+                out.update({name: column for columns in sources.values() for name, column in columns.items()})
                 continue
             out[output_name(item).lower()] = self._item(item.unalias(), node, sources, known, grouped)
         for part in ("where", "having", "qualify"):
@@ -136,7 +136,7 @@ class _Reader:
     def _framed(self, window: exp.Window, select: exp.Select, sources: Mapping[str, _Columns]) -> bool:
         """Whether a window is a sum along a key, which is noted."""
         added = window.this.this if isinstance(window.this, exp.Sum | exp.Avg) else None
-        if added is None or not any(_column(one, sources).noisy for one in _columns_in(added)):
+        if added is None or not any(_column(column, sources).noisy for column in _columns_in(added)):
             return False
         order, spec = _spelled(window, select)
         if order is None or len(order.expressions) != 1:
@@ -161,7 +161,7 @@ class _Noisy(dict[str, _Column]):
 
 
 def _columns_in(node: exp.Expr) -> Iterator[exp.Column]:
-    return (one for one in node.walk() if isinstance(one, exp.Column))
+    return (inner for inner in node.walk() if isinstance(inner, exp.Column))
 
 
 def _column(node: exp.Column, sources: Mapping[str, _Columns]) -> _Column:
@@ -173,7 +173,7 @@ def _column(node: exp.Column, sources: Mapping[str, _Columns]) -> _Column:
 
 def _aggregates(node: exp.Expr) -> bool:
     """Whether an item adds up rows, not within a window."""
-    return any(not isinstance(one.parent, exp.Window | exp.Filter) for one in node.find_all(exp.AggFunc))
+    return any(not isinstance(call.parent, exp.Window | exp.Filter) for call in node.find_all(exp.AggFunc))
 
 
 def _outside(node: exp.Expr, framed: Callable[[exp.Window], bool]) -> Iterator[exp.Expr]:

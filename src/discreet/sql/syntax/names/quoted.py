@@ -41,7 +41,7 @@ def unquoted(text: str, stopped: int) -> str | None:
         tokens = DuckDB().tokenize(text)
     except TokenError:
         return None
-    for token in reversed([one for one in tokens if one.start <= stopped][-2:]):
+    for token in reversed([token for token in tokens if token.start <= stopped][-2:]):
         name = token.text
         bare = text[token.start : token.end + 1] == name and name.isidentifier()
         if bare and _is_column(f"{text[: token.start]}{quote(name)}{text[token.end + 1 :]}", name):
@@ -66,4 +66,4 @@ def _is_column(text: str, name: str) -> bool:
         (query,) = statements(text)
     except (ParseError, TokenError, RecursionError, ValueError):
         return False
-    return isinstance(query, exp.Query) and any(one.name == name for one in query.find_all(exp.Column))
+    return isinstance(query, exp.Query) and any(column.name == name for column in query.find_all(exp.Column))

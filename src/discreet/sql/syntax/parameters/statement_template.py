@@ -143,15 +143,15 @@ def taken_apart(text: str) -> tuple[TemplateKey, list[str]] | None:
     """The key of the template of a text, and its arguments; None where a part of the text is no plain token."""
     if _PLAIN.fullmatch(text) is None:
         return None
-    pieces, arguments, at = [], [], 0
+    pieces, arguments, position = [], [], 0
     for match in _LITERAL.finditer(text):
         kind = match.lastgroup
         if kind is not None:
             start, end = match.span(kind)
-            pieces += [text[at:start], kind]
+            pieces += [text[position:start], kind]
             arguments.append(text[start:end])
-            at = end
-    return (*pieces, text[at:]), arguments
+            position = end
+    return (*pieces, text[position:]), arguments
 
 
 def made(key: TemplateKey) -> StatementTemplate | None:
@@ -168,10 +168,10 @@ def made(key: TemplateKey) -> StatementTemplate | None:
     values = [value.strip("'") for value in invented]
     found = {str(node.this): node for node in statement.find_all(exp.Literal) if str(node.this) in values}
     paths = [_path(found[value], statement) if value in found else None for value in values]
-    order = sorted(range(len(invented)), key=lambda at: canonical.index(invented[at]))
+    order = sorted(range(len(invented)), key=lambda index: canonical.index(invented[index]))
     rest, pieces = canonical, []
-    for at in order:
-        piece, _, rest = rest.partition(invented[at])
+    for index in order:
+        piece, _, rest = rest.partition(invented[index])
         pieces.append(piece)
     if any(path is None for path in paths):
         return None
