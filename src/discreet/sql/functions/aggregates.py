@@ -256,6 +256,14 @@ def family_of(quantity: str) -> MeasureFamily:
     return "pairs" if line is None else line.family
 
 
+def is_of_values(quantity: str) -> bool:
+    """Whether bounded values of its arguments decide a quantity, not only how many there are."""
+    line = BY_QUANTITY.get(quantity)
+    return is_quantile(quantity) or (
+        bool(line.bounded) if line is not None else family_of(quantity) == "pairs"
+    )
+
+
 def of_sizes(least: int, most: int | None) -> str:
     """The quantity that counts the values with so many rows; no upper limit where `most` is None.
 

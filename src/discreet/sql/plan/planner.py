@@ -27,7 +27,7 @@ from discreet.sql.plan.plan import (
     PlannedRelease,
     QueryPlan,
 )
-from discreet.sql.plan.reading import Reading, Readings, ReadingWay
+from discreet.sql.plan.reading import Reading, Readings, ReadingWay, within_conditions
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
@@ -74,7 +74,7 @@ def plan(
     canonical, reading = readings.reading(text, catalog, ReadingWay(delta > 0, intervals))
 
     def planned(plain: Reading) -> Planned:
-        reading = with_row_limits(plain, limits)
+        reading = with_row_limits(within_conditions(plain, intervals), limits)
         weights = [list(of_sets) for of_sets in reading.weights]
         sets = [[selection.sets[index] for index in selection.answered_by] for selection in reading.chosen]
         _emphasise(weights, emphasis, reading.releases, sets, reading.post)

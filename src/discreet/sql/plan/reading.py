@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -21,9 +22,12 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.algebra.keys import planned_cells
 from discreet.sql.algebra.public_groups import Groups, public_groups
 from discreet.sql.analyze.aggregates.aggregate import RequestedAggregate
+from discreet.sql.analyze.aggregates.conditioned_bounds import within
 from discreet.sql.analyze.classify import unknown_table
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.analyze.splitting import Splitter
+from discreet.sql.expressions.expression import Expression
+from discreet.sql.functions.aggregates import is_of_values
 from discreet.sql.plan.generic.generic_reading import GenericReadings
 from discreet.sql.plan.shares import weights_of
 from discreet.sql.plan.strategies import Chosen, choose, measure
@@ -157,6 +161,45 @@ def _analyzed(
         _weights(release, selection) for release, selection in zip(splitter.releases, chosen, strict=True)
     ]
     return Reading(splitter.releases, post, chosen, weights)
+
+
+def within_conditions(reading: Reading, intervals: bool) -> Reading:
+    """A reading of one release whose arguments are clamped to the bounds that its conditions set.
+
+    Args:
+        reading: of a statement. Several releases of it are measured together, with the bounds that they share.
+        intervals: as in `ReadingWay`.
+
+    Raises:
+        ValueNeededError: a parameter stands where a literal sets bounds.
+    """
+    if len(reading.releases) != 1:
+        return reading
+    (release,) = reading.releases
+    relation = release.rows.relation
+    narrower = {
+        argument: within(relation, argument)
+        for request in release.requests
+        if is_of_values(request.quantity)
+        for argument in (request.argument, request.other)
+        if argument is not None and argument.span.bounded
+    }
+    if all(new is old for old, new in narrower.items()):
+        return reading
+
+    def narrowed(argument: Expression | None) -> Expression | None:
+        return None if argument is None else narrower.get(argument, argument)
+
+    # A count beside a sum of the same values stays with it: one measure answers both.
+    requests = [
+        replace(request, argument=narrowed(request.argument), other=narrowed(request.other))
+        if request.quantity == "count" or is_of_values(request.quantity)
+        else request
+        for request in release.requests
+    ]
+    narrow = replace(release, requests=requests)
+    chosen = choose(requests, release.rows.per_unit, intervals)
+    return Reading([narrow], reading.post, [chosen], [_weights(narrow, chosen)])
 
 
 def with_limits(reading: Reading, per_group: Callable[[UnplannedRelease], int | None]) -> Reading:

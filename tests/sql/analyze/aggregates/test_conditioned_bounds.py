@@ -1,4 +1,4 @@
-"""WHERE sets the bounds of columns without any, and changes no answer.
+"""Conditions set the bounds of columns without any and narrow those of others, and change no answer.
 
 The answers without noise are those of DuckDB on the same rows, up to the grid of the measure; the integers of one row
 stay within the sensitivity of these bounds, for values within them and far beyond.
@@ -96,7 +96,10 @@ def test_no_answer_changes_over_sub_queries_and_joins(
     assert close(inside.without_noise(session, sql), plain(sql))
 
 
-def test_a_condition_that_is_misread_is_found(monkeypatch: pytest.MonkeyPatch, session: dp.Session) -> None:
+@pytest.mark.parametrize("column", ["x", "known"])
+def test_a_condition_that_is_misread_is_found(
+    column: str, monkeypatch: pytest.MonkeyPatch, session: dp.Session
+) -> None:
     """Planted fault: an upper end that lies one too low."""
     met = conditioned_bounds._met
 
@@ -105,7 +108,7 @@ def test_a_condition_that_is_misread_is_found(monkeypatch: pytest.MonkeyPatch, s
         return Column(column.name, column.type, Span(span.lo, None if span.hi is None else span.hi - 1))
 
     monkeypatch.setattr(conditioned_bounds, "_met", misread)
-    sql = "SELECT SUM(x) AS a FROM t WHERE x BETWEEN 0 AND 10"
+    sql = f"SELECT SUM({column}) AS a FROM t WHERE {column} BETWEEN 0 AND 10"
     assert not close(inside.without_noise(session, sql), plain(sql))
 
 
@@ -129,7 +132,8 @@ def greatest(sql: str, column: str, values: list[Any]) -> float:
 @pytest.mark.parametrize(
     ("asked", "column", "condition"),
     [("SUM", "x", "x BETWEEN -3 AND 50"), ("VAR_POP", "x", "x >= 1 AND 50 > x"), ("SUM", "k", "k IN (-3, 90)"),
-     ("AVG", "k", "k BETWEEN 9 AND 11")],
+     ("AVG", "k", "k BETWEEN 9 AND 11"), ("SUM", "known", "known BETWEEN -3 AND 50"),
+     ("VAR_POP", "known", "known >= 9 AND known < 11"), ("AVG", "known", "known > 50")],
 )  # fmt: skip
 def test_one_row_moves_the_integers_by_the_sensitivity_at_most(
     asked: str, column: str, condition: str
@@ -157,10 +161,72 @@ def test_the_noise_is_that_of_the_bounds_of_where(session: dp.Session) -> None:
     assert half_width(session, "SELECT MEDIAN(x) AS a FROM t WHERE x BETWEEN 0 AND 10") <= 10
 
 
-def test_a_column_with_bounds_keeps_them(session: dp.Session) -> None:
-    """Its question is planned for all literals at once, and measured together with others of the same numbers."""
+@pytest.mark.parametrize(
+    ("asked", "share"),
+    [
+        ("SUM(known) AS a FROM t WHERE known BETWEEN 0 AND 10", 0.1),
+        ("SUM(known) AS a FROM t WHERE known < 50 AND known >= 0", 0.5),
+        ("SUM(known) FILTER (WHERE known BETWEEN 0 AND 10) AS a FROM t", 0.1),
+        ("SUM(CASE WHEN known BETWEEN 0 AND 10 THEN known ELSE 0 END) AS a FROM t", 0.1),
+        ("SUM(CASE WHEN known BETWEEN 0 AND 10 THEN known ELSE 20 END) AS a FROM t", 0.2),
+        ("SUM(CASE WHEN known BETWEEN 0 AND 10 THEN 1 ELSE known END) AS a FROM t", 1),
+        ("SUM(known * 3) AS a FROM t WHERE known BETWEEN 0 AND 10", 0.3),
+        ("SUM(known) AS a FROM (SELECT * FROM t WHERE known BETWEEN 0 AND 10) AS t", 0.1),
+        ("SUM(known) AS a FROM t WHERE known BETWEEN 0 AND 10 OR zone = 'a'", 1),
+        ("SUM(known) AS a FROM t WHERE known > -1000", 1),
+        ("SUM(known) AS a FROM t WHERE known > 1000", 1),
+    ],
+)
+def test_a_column_with_bounds_has_the_noise_of_narrower_ones(
+    asked: str, share: float, session: dp.Session
+) -> None:
     alone = half_width(session, "SELECT SUM(known) AS a FROM t")
-    assert half_width(session, "SELECT SUM(known) AS a FROM t WHERE known BETWEEN 0 AND 10") == alone
+    for _ in range(3):  # the third time a generic plan would be known
+        assert half_width(session, f"SELECT {asked}") == pytest.approx(alone * share, rel=0.01)
+
+
+def test_each_literal_has_the_noise_of_its_own_bounds(session: dp.Session) -> None:
+    """A generic plan would have the bounds of none."""
+    sql = "SELECT SUM(known) AS a FROM t WHERE known BETWEEN 0 AND "
+    widths = {end: half_width(session, f"{sql}{end}") for end in (10, 20, 30, 40, 100)}
+    for end, width in widths.items():
+        assert width == pytest.approx(widths[10] * end / 10, rel=0.01)
+        assert half_width(session, f"{sql}{end}") == width
+
+
+def test_counts_beside_a_sum_stay_with_it(session: dp.Session) -> None:
+    """One measure answers all three, so none has a smaller share of epsilon than beside the wider bounds."""
+    sql = "SELECT SUM(known) AS a, COUNT(known) AS n, COUNT(*) AS m FROM t"
+    beside = " WHERE known BETWEEN 0 AND 100"
+    wide, narrow = (session.preview(sql + where, epsilon=1) for where in ("", beside))
+    assert narrow.errors["n"] == wide.errors["n"]
+    plan = inside.plan_of(session, sql + beside, Fraction(1))
+    assert [len(release.measures) for release in plan.releases] == [1]
+
+
+@pytest.mark.parametrize("condition", [one for one in CONDITIONS if "x" in one and "k" not in one])
+def test_no_answer_of_a_column_with_bounds_changes(condition: str, session: dp.Session) -> None:
+    condition = condition.replace("x", "known")
+    # Values are clamped to the bounds of the policy before anything looks at them.
+    within = "CASE WHEN known < -10 THEN -10 WHEN known > 100 THEN 100 ELSE known END AS known"
+    clamped = f"(SELECT * REPLACE ({within}) FROM t) AS t"
+    asked = ["SUM(known)", "AVG(known)", "SUM(known + 1)", "VAR_POP(known)", "COUNT(known)", "COUNT(*)",
+             "SUM(CASE WHEN known > 5 THEN known END)", "SUM(known) FILTER (WHERE known > 5)"]  # fmt: skip
+    for aggregate in asked:
+        sql = f"SELECT {aggregate} AS a FROM {{}} WHERE {condition}"
+        truth = plain(sql.format(clamped))
+        if truth != [(None,)]:
+            assert close(inside.without_noise(session, sql.format("t")), truth), sql
+
+
+def test_releases_that_are_measured_together_share_the_wider_bounds(session: dp.Session) -> None:
+    """Sums up to two ends are two releases, which the same integers answer."""
+    sql = "SELECT (SELECT SUM(known) FROM t WHERE known < 10) AS a, (SELECT SUM(known) FROM t WHERE known < 50) AS b"
+    plan = inside.plan_of(session, sql, Fraction(1))
+    assert len(plan.releases) == 2
+    assert (
+        len({release.sensitivity(measure) for release in plan.releases for measure in release.measures}) == 1
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,19 +1,21 @@
-"""Bounds that WHERE sets to a column without any: `WHERE pay BETWEEN 0 AND 50` lets `SUM(pay)` be answered.
+"""Bounds that conditions set to a column: `WHERE pay BETWEEN 0 AND 50` makes `SUM(pay)` a sum of values up to 50.
 
 Nothing is believed: the value is clamped to these bounds, so the sensitivity is theirs for all data. That changes no
 row that counts: its value met the condition, so it lies within. Only comparisons of one column with literals are read.
-A column that has bounds keeps them, narrower or not: its question is planned for all literals at once, and measured
-together with others of the same numbers.
+A column without bounds gets them where its question is read (`clamped`), so that it can be answered at all. One that
+has bounds gets narrower ones where its release is planned by itself (`within`), for less noise: releases that are
+measured together share the wider ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
 from sqlglot import exp
 
+from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.algebra.narrowing import conjuncts, narrowed
+from discreet.sql.algebra.narrowing import conjuncts, narrowed, rebuilt
 from discreet.sql.algebra.relation import (
     UNIT,
     Join,
@@ -25,7 +27,9 @@ from discreet.sql.algebra.relation import (
     Windowed,
 )
 from discreet.sql.analyze.aggregates.implied_bounds import is_unbounded
-from discreet.sql.expressions.expression import Column, Expression, leaves
+from discreet.sql.expressions.expression import Call, Column, Expression, leaves
+
+NUMBERS = frozenset({Type.INTEGER, Type.FLOAT})
 
 
 def clamped(
@@ -42,12 +46,57 @@ def clamped(
         found = column(node)
         if not is_unbounded(found):
             return found
-        span = _met(rows.relation, found).span
-        if span.lo is None or span.hi is None or span.lo >= span.hi:
-            return found
-        return fn.clamp(found, span.lo, span.hi)
+        return _clamped(found, _met(rows.relation, found))
 
     return read
+
+
+def within(relation: Relation, argument: Expression) -> Expression:
+    """An argument of an aggregate with its columns clamped to the bounds that conditions set, if those are narrower.
+
+    Args:
+        relation: the rows that count.
+        argument: over their columns. The condition of a branch of CASE holds for its result; FILTER is read as CASE.
+
+    Raises:
+        ValueNeededError: a parameter stands in the place of a literal.
+    """
+    columns = {column.name: column for column in leaves(argument) if column.type in NUMBERS}
+    met = {name: _met(relation, column) for name, column in columns.items() if column.span.bounded}
+    found = _within_branches(argument, columns, met)
+    return found if found.span.bounded and found.span.width < argument.span.width else argument
+
+
+def _within_branches(
+    argument: Expression, columns: Mapping[str, Column], met: Mapping[str, Column]
+) -> Expression:
+    """The argument with columns clamped to their bounds, in a branch of CASE also to those of its condition."""
+    if not isinstance(argument, Call) or argument.name != "case":
+        return rebuilt(argument, {name: _clamped(columns[name], column) for name, column in met.items()})
+    *branches, otherwise = argument.args
+    results = [
+        (condition, _within_branches(result, columns, _narrowed(conjuncts([condition]), met)))
+        for condition, result in zip(branches[::2], branches[1::2], strict=True)
+    ]
+    return fn.case(results, _within_branches(otherwise, columns, met))
+
+
+def _narrowed(conditions: Sequence[Expression], columns: Mapping[str, Column]) -> dict[str, Column]:
+    """Columns with the bounds of the conditions that are about one of them alone."""
+    out = dict(columns)
+    for name, column in columns.items():
+        about = [condition for condition in conditions if {leaf.name for leaf in leaves(condition)} == {name}]
+        if about:
+            out[name] = narrowed(about, {name: column})[0][name]
+    return out
+
+
+def _clamped(column: Column, met: Column) -> Expression:
+    """The column clamped to bounds; itself where they are not known, are its own, or leave one value or none."""
+    own, span = column.span, met.span
+    if span.lo is None or span.hi is None or span.lo >= span.hi or (own.lo, own.hi) == (span.lo, span.hi):
+        return column
+    return fn.clamp(column, span.lo, span.hi)
 
 
 def _met(relation: Relation, column: Column) -> Column:
@@ -58,14 +107,7 @@ def _met(relation: Relation, column: Column) -> Column:
             return column
         met = _met(relation.source, source)
         conditions = [] if relation.where is None else conjuncts([relation.where])
-        about = [
-            condition
-            for condition in conditions
-            if {leaf.name for leaf in leaves(condition)} == {source.name}
-        ]
-        if about:
-            met = narrowed(about, {source.name: met})[0][source.name]
-        return _within(column, met)
+        return _within(column, _narrowed(conditions, {source.name: met})[source.name])
     if isinstance(relation, Windowed) and all(own != column.name for own, _ in relation.windows):
         return _within(column, _met(relation.source, column))
     if isinstance(relation, Join):
