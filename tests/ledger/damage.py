@@ -153,8 +153,8 @@ def mounted(disk: Disk) -> Iterator[None]:
     system = _System(disk)
     write, sync, connect = head._write, head._sync, sqlite3.connect
 
-    def writing(fd: int, data: bytes, at: int) -> None:
-        disk.do(Op("write", "ledger.db-head", at, data), lambda some: write(fd, some, at))
+    def writing(fd: int, data: bytes, offset: int) -> None:
+        disk.do(Op("write", "ledger.db-head", offset, data), lambda some: write(fd, some, offset))
 
     def syncing(fd: int) -> None:
         disk.do(Op("sync", "ledger.db-head"), lambda _: sync(fd))

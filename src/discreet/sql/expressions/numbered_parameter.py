@@ -44,7 +44,7 @@ class NumberedParameter(Parameter):
     def spelled(self, dialect: Dialect) -> str:
         """Its number."""
         number = next(
-            (index for index, mark in enumerate(self.written) if _same(mark, self)), len(self.written)
+            (index for index, other in enumerate(self.written) if _same(other, self)), len(self.written)
         )
         if number == len(self.written):
             self.written.append(self)
@@ -59,5 +59,5 @@ class NumberedParameter(Parameter):
         return hash((self.place, self.type))
 
 
-def _same(literal: Parameter, other: Parameter) -> bool:
-    return (literal.place, literal.type, literal.steps) == (other.place, other.type, other.steps)
+def _same(parameter: Parameter, other: Parameter) -> bool:
+    return (parameter.place, parameter.type, parameter.steps) == (other.place, other.type, other.steps)

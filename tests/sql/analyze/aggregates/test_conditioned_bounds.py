@@ -183,12 +183,12 @@ def test_a_column_with_bounds_has_the_noise_of_narrower_ones(
     asked: str, share: float, session: dp.Session
 ) -> None:
     alone = half_width(session, "SELECT SUM(known) AS a FROM t")
-    for _ in range(3):  # the third time a plan for all literals would be known
+    for _ in range(3):  # the third time a generic plan would be known
         assert half_width(session, f"SELECT {asked}") == pytest.approx(alone * share, rel=0.01)
 
 
 def test_each_literal_has_the_noise_of_its_own_bounds(session: dp.Session) -> None:
-    """A plan that was made once for all literals would have the bounds of none."""
+    """A generic plan would have the bounds of none."""
     sql = "SELECT SUM(known) AS a FROM t WHERE known BETWEEN 0 AND "
     widths = {end: half_width(session, f"{sql}{end}") for end in (10, 20, 30, 40, 100)}
     for end, width in widths.items():
