@@ -251,6 +251,6 @@ def test_before_a_charge_there_are_few_rows_and_little_memory(monkeypatch: pytes
 
 def test_a_large_public_table_is_read_before_a_charge() -> None:
     numbers = pa.array(np.arange(10**9, 10**9 + 3_000_000)).cast(pa.string())
-    code = pc.binary_join_element_wise("code", numbers, "-")  # type: ignore[call-overload]
+    code = pc.binary_join_element_wise("code", numbers, "-")
     with sandbox.uncharged(), Sandbox({"codes": pa.table({"code": code})}) as box:
         assert box.run("SELECT DISTINCT code FROM codes ORDER BY code").num_rows == 3_000_000
