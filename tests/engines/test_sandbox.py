@@ -8,7 +8,9 @@ from itertools import count
 from pathlib import Path
 
 import duckdb
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -232,10 +234,10 @@ def test_a_statement_that_is_begun_in_the_last_moment_may_end(monkeypatch: pytes
 
 def test_before_a_charge_there_are_few_rows_and_little_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sandbox, "UNCHARGED_ROWS", 300_000)
-    monkeypatch.setattr(sandbox, "UNCHARGED_MEMORY", "100MB")
+    monkeypatch.setattr(sandbox, "UNCHARGED_MEMORY", "50MB")
     monkeypatch.setattr(sandbox, "_database", cache(sandbox._database.__wrapped__))
     many = "SELECT * FROM range(1000000)"
-    large = "SELECT count(DISTINCT i || 'some text that is longer') AS n FROM range(4000000) r(i)"
+    large = "SELECT count(DISTINCT i || 'some text that is longer') AS n FROM range(2000000) r(i)"
     with sandbox.uncharged(), Sandbox(NOISY) as box:
         assert box.run("SELECT * FROM range(200000)").num_rows == 200_000
         with pytest.raises(PostProcessingError, match="more than 300,000 rows"):
@@ -248,6 +250,7 @@ def test_before_a_charge_there_are_few_rows_and_little_memory(monkeypatch: pytes
 
 
 def test_a_large_public_table_is_read_before_a_charge() -> None:
-    code = pa.array([f"code-{i:09d}" for i in range(3_000_000)])
+    numbers = pa.array(np.arange(10**9, 10**9 + 3_000_000)).cast(pa.string())
+    code = pc.binary_join_element_wise("code", numbers, "-")
     with sandbox.uncharged(), Sandbox({"codes": pa.table({"code": code})}) as box:
         assert box.run("SELECT DISTINCT code FROM codes ORDER BY code").num_rows == 3_000_000

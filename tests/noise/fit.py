@@ -1,9 +1,9 @@
 """Goodness of fit: chi-square of counts against an exact law.
 
 Every check alarms by chance with probability at most ALARM = 1e-11, so a test with fewer than a hundred of
-them stays below 1e-9. Power at 1,000,000 draws: a bin of probability p is caught when its relative error
-exceeds about 13/sqrt(10^6 p): 10 % for 1/64 of the mass, a factor of 2.3 for 10^-4, so a bias of the sign of
-1.3 % or a wrong probability of a rare bit by 2^-12 is caught with near certainty.
+them stays below 1e-9. Power at 500,000 draws: a bin of probability p is caught when its relative error
+exceeds about 13/sqrt(500,000 p): 15 % for 1/64 of the mass, a factor of 2.8 for 10^-4, so a bias of the sign of
+1.8 % or a wrong probability of a rare bit by 2^-12 is caught with near certainty. A deep run draws twice as many.
 """
 
 from __future__ import annotations
@@ -15,7 +15,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import stats
 
+from tests.depth import DEEP
+
 ALARM = 1e-11
+MANY = 1_000_000 if DEEP else 500_000
 
 
 def alarm(counts: npt.ArrayLike, law: npt.ArrayLike) -> float:
@@ -67,7 +70,7 @@ def laplace_alarms(draws: npt.NDArray[np.int64], scale: float) -> dict[str, floa
 def together(a: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> float:
     """The p-value of independence of two binary series; 1 when one of them hardly varies.
 
-    Power at 1,000,000 pairs: a correlation of 0.8 %.
+    Power at 500,000 pairs: a correlation of 1.1 %.
     """
     table = np.bincount(2 * a.astype(np.int64) + b.astype(np.int64), minlength=4).reshape(2, 2)
     if min(table.sum(0).min(), table.sum(1).min()) < 1000:
@@ -78,8 +81,8 @@ def together(a: npt.NDArray[np.generic], b: npt.NDArray[np.generic]) -> float:
 def bits_alarm(values: npt.NDArray[np.int64], scale: float) -> float:
     """The least p-value over every bit's frequency and every pair of bits, times the number of looks.
 
-    Power at 1,000,000 draws: a bit's probability wrong by 0.4 %, or by 2^-12 where it should be under
-    2^-13; a correlation of two common bits of 1.4 %.
+    Power at 500,000 draws: a bit's probability wrong by 0.6 %, or by 2^-12 where it should be under
+    2^-13; a correlation of two common bits of 2 %.
     """
     tops = [k for k in range(62) if 2.0**k / scale < 40]
     law = np.array([1 / (1 + math.exp(2.0**k / scale)) for k in tops])

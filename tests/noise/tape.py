@@ -41,6 +41,27 @@ class Tape:
         return np.array(out, np.uint8 if width <= 8 else np.uint64)
 
 
+class Growing(Tape):
+    """A tape that goes on with zeros up to `depth` bits, and lists in `others` the tapes that go on otherwise."""
+
+    def __init__(self, script: int, length: int, depth: int) -> None:
+        super().__init__(script, length)
+        self.length = length
+        self.others: list[tuple[int, int]] = []
+        self._depth = depth
+
+    def words(self, count: int, width: int) -> Words:
+        more = count * width - self._left
+        if more > 0:
+            if self.length + more > self._depth:
+                raise TapeEndError(more)
+            self._script <<= more
+            self.length += more
+            self._left += more
+            self.others += [(self._script + tail, self.length) for tail in range(1, 1 << more)]
+        return super().words(count, width)
+
+
 def every_tape(
     run: Callable[[RandomSource], Outcome], depth: int
 ) -> tuple[dict[Outcome, Fraction], Fraction]:
@@ -55,17 +76,15 @@ def every_tape(
     unit = 1 << depth
     stack = [(0, 0)]
     while stack:
-        script, length = stack.pop()
+        tape = Growing(*stack.pop(), depth)
         try:
-            outcome = run(Tape(script, length))
-        except TapeEndError as end:
-            longer = length + end.needed
-            if longer > depth:
-                undecided += unit >> length
-            else:
-                stack += [((script << end.needed) + tail, longer) for tail in range(1 << end.needed)]
+            outcome = run(tape)
+        except TapeEndError:
+            undecided += unit >> tape.length
         else:
-            found[outcome] += unit >> length
+            found[outcome] += unit >> tape.length
+        stack += tape.others
+    assert sum(found.values()) + undecided == unit
     return {outcome: Fraction(mass, unit) for outcome, mass in found.items()}, Fraction(undecided, unit)
 
 

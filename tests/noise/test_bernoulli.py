@@ -14,7 +14,7 @@ from discreet.noise.bernoulli import powers, toss, toss_each
 from discreet.noise.digits import Digits
 from discreet.noise.lanes import Thresholds
 from tests.depth import few
-from tests.noise.fit import ALARM, together
+from tests.noise.fit import ALARM, MANY, together
 from tests.noise.tape import Flipped, agrees, every_tape, exp
 
 THIRD = Fraction(1, 3)
@@ -60,9 +60,10 @@ def test_a_product_of_coins_by_every_tape(x: int) -> None:
 
 @pytest.mark.parametrize("p", [THIRD, Fraction(1, 1000), Fraction(1, 2), Fraction(0.1)])
 def test_goodness_of_fit(p: Fraction) -> None:
-    # 1,000,000 coins by bytes and by words, false alarm 1e-11; an error of p of 7 sqrt(p)/1000 is caught.
-    many = bernoulli(p, 1_000_000)
-    few = np.concatenate([bernoulli(p, 500) for _ in range(2000)])
+    # 500,000 coins by bytes and by words, false alarm 1e-11; an error of p of sqrt(p)/100 is caught, and of
+    # 7 sqrt(p)/1000 in a deep run.
+    many = bernoulli(p, MANY)
+    few = np.concatenate([bernoulli(p, 500) for _ in range(MANY // 500)])
     for coins in (many, few):
         assert stats.binomtest(int(coins.sum()), coins.size, float(p)).pvalue > ALARM
     assert together(many[1:], many[:-1]) > ALARM
@@ -71,8 +72,8 @@ def test_goodness_of_fit(p: Fraction) -> None:
 # A deep run asks four divisors.
 @pytest.mark.parametrize("divisor", few([Fraction(1), Fraction(7, 3), Fraction(1000), Fraction(1 << 40)], 2))
 def test_goodness_of_fit_of_arrays(divisor: Fraction) -> None:
-    # 1,000,000 coins over 16 values of x; as above.
-    x = np.arange(1_000_000) % 16 * max(1, int(divisor) // 5)
+    # 500,000 coins over 16 values of x; as above.
+    x = np.arange(MANY) % 16 * max(1, int(divisor) // 5)
     coins = bernoulli_exp(x, scale=divisor)
     few = np.concatenate([bernoulli_exp(part, scale=divisor) for part in x.reshape(-1, 500)])
     for value in np.unique(x):

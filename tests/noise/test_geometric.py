@@ -11,7 +11,7 @@ from discreet.noise import entropy, geometric
 from discreet.noise.geometric import draw, plan
 from discreet.noise.lanes import Thresholds
 from tests.depth import DEEP, few
-from tests.noise.fit import ALARM, alarm, bits_alarm
+from tests.noise.fit import ALARM, MANY, alarm, bits_alarm
 from tests.noise.tape import Flipped, agrees, every_tape, law_of_geometric
 
 HALF = Fraction(1, 2)
@@ -49,8 +49,8 @@ def test_every_tape_catches_a_flipped_digit(plane: int) -> None:
     "scale", few([Fraction(1, 3), Fraction(1), Fraction(100), Fraction(1 << 20), Fraction(1 << 56)], 3)
 )
 def test_goodness_of_fit(scale: Fraction) -> None:
-    # 1,000,000 draws, 2 checks of false alarm 1e-11; power: see tests/noise/fit.py.
-    draws, s = geometric(scale, 1_000_000), float(scale)
+    # 500,000 draws, 2 checks of false alarm 1e-11; power: see tests/noise/fit.py.
+    draws, s = geometric(scale, MANY), float(scale)
     assert draws.min() >= 0
     edges = np.unique(
         np.floor(s * -np.log(np.concatenate([np.arange(1, 64) / 64, 2.0 ** -np.arange(7, 17)])))
@@ -63,8 +63,8 @@ def test_goodness_of_fit(scale: Fraction) -> None:
 
 
 def test_few_bits_and_many_give_the_same_law() -> None:
-    # With K = 3 at scale 8 a third of the draws take the second step; 1,000,000 draws, false alarm 1e-11.
-    draws = draw(entropy.system(), plan(Fraction(8), False, 8, 64, 3), 1_000_000).astype(np.int64)
+    # With K = 3 at scale 8 a third of the draws take the second step; 500,000 draws, false alarm 1e-11.
+    draws = draw(entropy.system(), plan(Fraction(8), False, 8, 64, 3), MANY).astype(np.int64)
     law = -np.diff(np.exp(-np.arange(1, 101) / 8), prepend=1, append=0)
     assert alarm(np.bincount(np.minimum(draws, 100), minlength=101), law) > ALARM
 

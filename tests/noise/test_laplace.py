@@ -16,7 +16,7 @@ from discreet.noise.entropy import RandomSource, Words
 from discreet.noise.geometric import LIMIT, BitPlanes, draw, plan
 from discreet.noise.lanes import Thresholds
 from tests.depth import DEEP, few, in_turn
-from tests.noise.fit import ALARM, laplace_alarms
+from tests.noise.fit import ALARM, MANY, laplace_alarms
 from tests.noise.tape import Flipped, SignReused, Tape, agrees, every_tape, law_of_laplace
 
 HALF = Fraction(1, 2)
@@ -90,8 +90,8 @@ SCALES = [Fraction(1, 3), Fraction(1), Fraction(100), (1 << 20) + Fraction(1, 7)
     ("scale", "how"), few(in_turn([*SCALES, Fraction(1 << 14)], [by_blocks, by_words]), 4)
 )
 def test_goodness_of_fit(scale: Fraction, how: Callable[[Fraction, int], npt.NDArray[np.int64]]) -> None:
-    # 1,000,000 draws, 8 checks of false alarm 1e-11 each; power: see tests/noise/fit.py.
-    alarms = laplace_alarms(how(scale, 1_000_000), float(scale))
+    # 500,000 draws, 8 checks of false alarm 1e-11 each; power: see tests/noise/fit.py.
+    alarms = laplace_alarms(how(scale, MANY), float(scale))
     assert min(alarms.values()) > ALARM, alarms
 
 
@@ -100,13 +100,13 @@ def test_goodness_of_fit(scale: Fraction, how: Callable[[Fraction, int], npt.NDA
     ("scale", "plane"), few([(Fraction(100), 10), (Fraction(1 << 20), 24), (Fraction(3), 5)], 2)
 )
 def test_goodness_of_fit_catches_a_flipped_digit(scale: Fraction, plane: int) -> None:
-    # The 12th digit is worth 2^-12. It shows in the fit of 1,000,000 draws where the bit's probability is
-    # below it (244 wrong draws against 40 right ones); in a common bit only every_tape sees it, above.
+    # The 12th digit is worth 2^-12. It shows in the fit of 500,000 draws where the bit's probability is
+    # below it (122 wrong draws against 20 right ones); in a common bit only every_tape sees it, above.
     chosen = plan(scale, True, 8)
     assert chosen.thresholds.planes[plane].leading(12) == 0
-    good = draw(entropy.system(), chosen, 1_000_000).astype(np.int64)
+    good = draw(entropy.system(), chosen, MANY).astype(np.int64)
     assert min(laplace_alarms(good, float(scale)).values()) > ALARM
-    bad = draw(entropy.system(), flipped(chosen, plane), 1_000_000).astype(np.int64)
+    bad = draw(entropy.system(), flipped(chosen, plane), MANY).astype(np.int64)
     alarms = laplace_alarms(bad, float(scale))
     assert alarms["size"] < ALARM
     assert alarms["bits"] < ALARM
@@ -117,7 +117,7 @@ def test_goodness_of_fit_catches_a_flipped_digit(scale: Fraction, plane: int) ->
 def test_goodness_of_fit_catches_a_reused_sign(scale: Fraction) -> None:
     chosen = plan(scale, True, 8)
     source = SignReused(entropy.system(), len(chosen.thresholds.planes))
-    alarms = laplace_alarms(draw(source, chosen, 1_000_000).astype(np.int64), float(scale))
+    alarms = laplace_alarms(draw(source, chosen, MANY).astype(np.int64), float(scale))
     assert alarms["low digits"] < ALARM
     assert alarms["sign and low bit"] < ALARM
 
@@ -134,7 +134,7 @@ def test_goodness_of_fit_catches_lanes_that_share_words(scale: Fraction) -> None
             return words
 
     chosen = plan(scale, True, 8)
-    alarms = laplace_alarms(draw(Shared(), chosen, 1_000_000).astype(np.int64), float(scale))
+    alarms = laplace_alarms(draw(Shared(), chosen, MANY).astype(np.int64), float(scale))
     assert alarms["neighbouring signs"] < ALARM
 
 

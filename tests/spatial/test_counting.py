@@ -50,7 +50,7 @@ def test_hot_spots_are_found_and_noise_is_not() -> None:
 def test_a_count_below_zero_is_made_by_noise(made: Any) -> None:
     """At a confidence of 1 % the ends lie at the number; half of 30 numbers of no rows are below zero.
 
-    A deep run makes 40 maps of one cell of either kind.
+    Five of them are enough. A deep run makes 40 maps of one cell of either kind.
     """
     asked, below = session(sightings(1000).slice(0, 0)), 0
     # 30 cells, which an adaptive map would put together.
@@ -62,6 +62,8 @@ def test_a_count_below_zero_is_made_by_noise(made: Any) -> None:
         cells = [cell for cell in one.cells if cell.value < 0]
         below += len(cells)
         assert all(cell.low <= cell.value <= 0 <= cell.high and cell.explained for cell in cells)
+        if below >= 5 and not DEEP:
+            break
     assert below
 
 

@@ -23,12 +23,15 @@ import signal
 import sys
 import time
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.random  # each life would load it, and the store of the ledger
 
 from discreet.ledger import Account, Loss, open_ledger
+from discreet.ledger.sqlite import store as store
 from discreet.mechanisms.numeric import gaussian_vector, laplace_vector
 from discreet.policy import Policy
 from discreet.release.account import PlainAccount
@@ -67,6 +70,7 @@ SPECS = [
 SPECS[1] = gaussian(SPECS[1], Fraction(1, 10**6))
 
 
+@cache
 def text() -> bytes:
     """Rows of all days, and a tick after each."""
     made = random.Random(3)
@@ -147,6 +151,7 @@ def tell(show: int, method: str, estimates: list[Any]) -> None:
 
 def run(folder: Path, kills: int, fault: str) -> dict[str, Any]:
     plant(fault)
+    text()  # for all lives
     chance = random.Random()
     shown, drawn = os.pipe(), os.pipe()
     for pipe in (*shown, *drawn):

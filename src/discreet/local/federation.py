@@ -79,7 +79,7 @@ class FederatedNodes:
 
     Example:
         >>> FederatedNodes([LocalNode("north", [31, 47]), LocalNode("south", [62])])
-        <Federation of 2 nodes>
+        <FederatedNodes of 2 nodes>
     """
 
     def __init__(self, nodes: Sequence[Node]) -> None:
@@ -104,7 +104,7 @@ class FederatedNodes:
         return self._nodes[index]
 
     def __repr__(self) -> str:
-        return f"<Federation of {len(self)} node{'s' * (len(self) != 1)}>"
+        return f"<FederatedNodes of {len(self)} node{'s' * (len(self) != 1)}>"
 
     def ask(
         self,

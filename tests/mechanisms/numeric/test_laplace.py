@@ -19,7 +19,7 @@ from discreet.mechanisms.numeric.laplace import float_half_width
 from discreet.noise.entropy import RandomSource
 from discreet.noise.geometric import draw, plan
 from tests.depth import DEEP
-from tests.noise.fit import ALARM, laplace_alarms
+from tests.noise.fit import ALARM, MANY, laplace_alarms
 from tests.noise.tape import every_tape, exp
 
 TENTH = Fraction(1, 10)
@@ -223,11 +223,11 @@ def test_reals_lie_on_the_grid() -> None:
 
 @pytest.mark.parametrize("granularity", [None, GRID])
 def test_released_noise_has_the_stated_law(granularity: Fraction | None) -> None:
-    # 1,000,000 draws, 8 checks of false alarm 1e-11; power: see tests/noise/fit.py.
+    # 500,000 draws, 8 checks of false alarm 1e-11; power: see tests/noise/fit.py.
     mechanism = Laplace(0.25, 3, granularity=granularity)
     grid = granularity or Fraction(1)
     # 2,000 coordinates at a time, so that the surcharge of rounding (d - 1 steps) is in the scale.
-    rows = [mechanism.release(np.full(2000, 40)) for _ in range(500)]
+    rows = [mechanism.release(np.full(2000, 40)) for _ in range(MANY // 2000)]
     steps = ((np.concatenate(rows) - 40) / float(grid)).astype(np.int64)
     alarms = laplace_alarms(steps, float(mechanism.scale_for(2000) / grid))
     assert min(alarms.values()) > ALARM, alarms

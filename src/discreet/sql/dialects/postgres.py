@@ -175,18 +175,20 @@ _DAY_IN_MONTH = (
 )
 
 
-def _mapped(function: str) -> str:
+def _mapped(function: str, x: str = "{0}") -> str:
+    """A text in another case; a list of 1,400 letters is looked through for each letter, so not where all are ASCII.
+
+    In the collation of a Turkish database, the small letter of I is another one.
+    """
     before, after = case_pairs(function)
     return (
-        f"(CASE WHEN octet_length({{0}}) = length({{0}}) THEN {function}({{0}}) "
-        f"ELSE translate({{0}}, '{before}', '{after}') END)"
+        f'(CASE WHEN octet_length({x}) = length({x}) THEN {function}({x} COLLATE "C") '
+        f"ELSE translate({x}, '{before}', '{after}') END)"
     )
 
 
 def _ilike(_: Call) -> str:
-    before, after = case_pairs("lower")
-    text, pattern = (f"translate({{{index}}}, '{before}', '{after}')" for index in (0, 1))
-    return f"({text} LIKE {pattern} ESCAPE '')"
+    return f"({_mapped('lower', '{0}')} LIKE {_mapped('lower', '{1}')} ESCAPE '')"
 
 
 _FORMATS = {
