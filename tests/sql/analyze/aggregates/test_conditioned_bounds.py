@@ -32,7 +32,8 @@ TOWNS = pa.table({"zone": ["a", "b"], "size": [10, 50]})
 BOX = "x BETWEEN -20 AND 100.5 AND k >= -20 AND k < 101"
 CONDITIONS = [
     "x < 10", "x <= 10", "x > 10", "x >= 10", "10 > x", "x BETWEEN 0 AND 50", "NOT (x > 10 OR x < 0.5)",
-    "x IN (0.5, 35)", "x = 9", "k = 9", "x = 0", "x BETWEEN 10 AND 10", "k < 10", "k > 10 AND k < 50", "k IN (0, 9, 50)", "k <> 9", "x < 10 AND zone = 'a'",
+    "x IN (0.5, 35)", "x = 9", "k = 9", "x = 0", "x BETWEEN 10 AND 10",
+    "k < 10", "k > 10 AND k < 50", "k IN (0, 9, 50)", "k <> 9", "x < 10 AND zone = 'a'",
     "x < 10 OR k > 50", "x + 0 < 10", "x < k + 10", "x < 10.5 AND k > -1.5", "k < 9.5", "x > -1e300", "x < 1000",
     "x IS NOT NULL", "x < 10 IS TRUE",
 ]  # fmt: skip
