@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 from typing import Any
 from unittest import mock
 
@@ -171,6 +172,17 @@ def test_the_tests_of_spark_and_clickhouse_ask_every_function() -> None:
         asked = {name for case in packed("functions", dialect) for name in case.names}
         own = {name.partition(":")[0] for name in names if name.partition(",")[0] in named(dialect).functions}
         assert own <= {name.partition(":")[0] for name in asked}
+
+
+def test_an_expression_that_an_engine_lacks_takes_no_other_one_along() -> None:
+    """All that stood beside it were passed over: a part of a question had the columns of all."""
+    lacking, names = SimpleNamespace(lacks=frozenset({"json_text"})), set[str]()
+    for case in cases("functions"):
+        names |= {*case.names}.difference(*(one.names for one in checking.computable(lacking, case)))
+    assert names == {
+        name for case in cases("functions") for name in case.names if name.startswith("json_text,")
+    }
+    assert names
 
 
 def at_once(case: Any) -> Iterator[Any]:
