@@ -116,13 +116,12 @@ def test_a_condition_that_is_misread_is_found(monkeypatch: pytest.MonkeyPatch, s
 
 def greatest(sql: str, column: str, values: list[Any]) -> float:
     """The greatest distance in L1 between the integers of no row and of one, beside the sensitivity."""
-    empty = ROWS.slice(0, 0)
-    found = []
-    for value in values:
-        row = pa.table({**{name: pa.array([None], empty[name].type) for name in empty.column_names},
-                        column: pa.array([value], empty[column].type), "zone": ["a"]})  # fmt: skip
-        session = protect(row)
-        plan = inside.plan_of(session, sql, Fraction(1))
+    kinds, many = ROWS.schema, len(values)
+    rows = {name: pa.array([None] * many, kinds.field(name).type) for name in kinds.names}
+    given = {column: pa.array(values, kinds.field(column).type), "zone": ["a"] * many, "id": range(many)}
+    session, found = protect(pa.table({**rows, **given})), []
+    for at in range(many):
+        plan = inside.plan_of(session, f"{sql} AND id = {at}", Fraction(1))
         (release,) = plan.releases
         (measure,) = release.measures
         integers = inside.exact_of(session, plan)[0].entries
