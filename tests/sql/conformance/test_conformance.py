@@ -79,7 +79,7 @@ def one_each(names: Sequence[str], dialect: str) -> set[str]:
 
 
 def elsewhere(names: Sequence[str], dialect: str) -> set[str]:
-    """What ClickHouse is asked in place of Spark, or Spark in its place: each second of what is alike.
+    """Functions and forms that the other one of Spark and ClickHouse is asked instead: each second of those alike.
 
     These are the forms of each type where the dialect has none of its own, and the differences in units of time: but
     for weeks, they have two ways, of months and of the clock, with a number from a table of all engines.
