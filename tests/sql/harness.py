@@ -513,23 +513,23 @@ def found_groups(planned: QueryPlan, engine: Any, versions: int, salt: int) -> t
         if release.discovery is None:
             releases.append(release)
             continue
-        cap = release.discovery.part.cap
+        cap, mechanism = release.discovery.part.cap, release.discovery.mechanism(release)
+        compiled = compile_discovery(release, engine.dialect, salt)
+        tables = compiled.tables | {
+            k: v for k, v in given(release, release.name).items() if k in compiled.tables
+        }
         seen: list[dict[tuple[Any, ...], int]] = []
         shown: list[set[tuple[Any, ...]]] = []
         spelled: list[dict[tuple[Any, ...], str]] = []
         for at in range(versions):
             engine.use(at)
             counted: list[Any] = []
-            compiled = compile_discovery(release, engine.dialect, salt)
-            tables = compiled.tables | {
-                k: v for k, v in given(release, release.name).items() if k in compiled.tables
-            }
             table = engine.keys(compiled.sql, tables, partial(everything, counted))
             groups = tuples(found_values(release, table))
             spelled.append({group: repr(group) for group in groups})
             seen.append(dict(zip(groups, counted[0].tolist(), strict=True)))
             with mock.patch.object(threshold, "add_laplace", no_noise):
-                chosen, _ = release.discovery.mechanism(release).release(counted[0])
+                chosen, _ = mechanism.release(counted[0])
             shown.append({groups[number] for number in chosen})
         for at in range(1, versions):
             one, other = seen[0], seen[at]
@@ -539,8 +539,7 @@ def found_groups(planned: QueryPlan, engine: Any, versions: int, salt: int) -> t
             alone = one.keys() ^ other.keys()
             if any(spelled[0][k] != spelled[at][k] for k in one.keys() & other.keys()):
                 problems.append(f"neighbour {at}: a group is spelled as the row that was met first")
-            together = release.discovery.mechanism(release).max_count
-            if any(not 1 <= (one.get(k) or other[k]) <= together for k in alone):
+            if any(not 1 <= (one.get(k) or other[k]) <= mechanism.max_count for k in alone):
                 problems.append(f"neighbour {at}: a group of several units comes and goes with one")
             if alone & (shown[0] | shown[at]):
                 problems.append(f"neighbour {at}: a group of one unit is shown")

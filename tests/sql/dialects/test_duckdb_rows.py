@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 
-import duckdb
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -24,6 +24,7 @@ HEAVY = 3_000
 SIZES = (1, 2, 3, 64)
 
 
+@cache
 def people() -> pa.Table:
     """1,000 units with up to eight rows, of which some are alike or hold NULL, and two units with very many."""
     rng = np.random.default_rng(8)
@@ -41,7 +42,7 @@ def kept(
 ) -> Counter[tuple[object, ...]]:
     """The rows that are kept; where they are not packed, one column is a text and one a boolean."""
     columns = "who, a, b" if packed else "who, 'of ' || a AS a, b > 0 AS b"
-    with duckdb.connect() as connection:
+    with shared.plain() as connection:
         connection.register("rows", rows)
         source = f"SELECT {UNIT}, {columns} FROM rows"
         spans = SPANS if packed else None

@@ -129,10 +129,8 @@ def asking(dialect: str, pattern: Sequence[Pair]) -> Iterator[Ask]:
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            kinds = f"{UNIT} LONG, who LONG, a LONG, b LONG"
-            rows = list(zip(*(column.to_pylist() for column in table.columns), strict=True))
-            servers.spark().createDataFrame(rows, kinds).repartition(2).createOrReplaceTempView("fair")
-            yield lambda sql: servers.spark().sql(sql).collect()
+            servers.spark().createDataFrame(table).repartition(2).createOrReplaceTempView("fair")
+            yield lambda sql: [tuple(row.values()) for row in servers.spark().sql(sql).toArrow().to_pylist()]
 
 
 ENGINES = ("duckdb", "postgres", "spark", "clickhouse")

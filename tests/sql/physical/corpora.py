@@ -8,6 +8,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Any
 
+from tests.depth import DEEP
 from tests.sql.physical import benches, types
 from tests.sql.physical.totality import SALT
 
@@ -25,7 +26,9 @@ from discreet.sql.lower.run import exact_integers
 from discreet.sql.measures.measure import Moments
 from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 
-ROWS = 64
+ROWS = {"spark": 64 if DEEP else 24}
+"""How many rows a table has, where it is not 64: each value of each type, and pairs of them, of which Spark, which
+takes seconds to read them, has all in a deep run."""
 BATCH = {"clickhouse": 6}
 """How many expressions one query asks for, where it is not 24: many together take ClickHouse far longer than few."""
 LETTERS = {
@@ -81,7 +84,10 @@ def engine(dialect: str, number: int) -> Engine:
             values = ["NULL", *_TYPES[dialect][kind]]
             size = len(values)
             # Two columns of one logical type meet in many pairs of their values.
-            at = [(row // size + row * 5) % size if place else row % size for row in range(ROWS)]
+            at = [
+                (row // size + row * 5) % size if place else row % size
+                for row in range(ROWS.get(dialect, 64))
+            ]
             columns[letter] = kind
             cells[letter] = [
                 benches.null(kind, dialect) if values[one] == "NULL" else f"CAST({values[one]} AS {kind})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cache
 
@@ -14,7 +15,7 @@ from discreet.errors import EngineError, QueryRefused
 from discreet.records import dataclass
 from discreet.sql.algebra import keys as ks
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.algebra.relation import scan, select
+from discreet.sql.algebra.relation import Select, scan, select
 from discreet.sql.conformance.functions import expressions, measures
 from discreet.sql.conformance.questions import QUESTIONS
 from discreet.sql.conformance.tables import ROWS, policy, tables
@@ -92,13 +93,14 @@ def compare(engine: Engine, case: Case) -> list[Problem]:
 
 
 def computable(engine: Engine, case: Case) -> Iterator[Case]:
-    """The parts of a case that use no function which an engine declares to lack."""
+    """The expressions of a case that use no function which an engine declares to lack, if there are any."""
     lacks: frozenset[str] = getattr(engine, "lacks", frozenset())
     if not lacking(case.release, lacks):
         yield case
-    else:
-        for half in _halves(case):
-            yield from computable(engine, half)
+    elif len(case.names) > 1:
+        each = range(len(case.names))
+        if there := [index for index in each if not lacking(_subset(case, [index]).release, lacks)]:
+            yield _subset(case, there)
 
 
 def _compare(engine: Engine, case: Case) -> list[Problem]:
@@ -142,16 +144,24 @@ def _by_name(case: Case) -> list[list[Moments]]:
     return out
 
 
-def _subset(case: Case, which: range) -> Case:
+def _subset(case: Case, which: Sequence[int]) -> Case:
+    """Some expressions of a case over rows that have these alone: where others stayed, an engine would lack all."""
     groups = _by_name(case)
-    chosen = tuple(measure for index in which for measure in groups[index])
-    release = _release(case.release.parts[0], case.release.keys, chosen)
-    return Case(
-        tuple(case.names[index] for index in which),
-        release,
-        case.origin,
-        tuple(case.which[index] for index in which),
+    origin = tuple(case.which[index] for index in which)
+    (part,), kept = case.release.parts, {"k", *(f"v{index}" for index in origin)}
+    relation = part.rows.relation
+    assert isinstance(relation, Select)
+    assert relation.items is not None
+    items = tuple((name, item) for name, item in relation.items if name in kept)
+    rows = replace(
+        part.rows,
+        relation=replace(relation, items=items),
+        columns={name: column for name, column in part.rows.columns.items() if name in kept},
+        names=tuple(name for name in part.rows.names if name in kept),
     )
+    chosen = tuple(measure for index in which for measure in groups[index])
+    release = _release(replace(part, rows=rows), case.release.keys, chosen)
+    return Case(tuple(case.names[index] for index in which), release, case.origin, origin)
 
 
 def _release(part: MeasuredRows, keys: tuple[ks.Key, ...], chosen: tuple[Moments, ...]) -> PlannedRelease:

@@ -10,7 +10,7 @@ from tests import shared
 from tests.depth import deep
 from tests.inside import answer_of, exact_of, plan_of
 
-from discreet.sql.intervals.simulation import simulated
+from discreet.sql.intervals.simulation import repeated, simulated
 
 
 def test_a_draw_that_is_no_number_may_lie_anywhere() -> None:
@@ -33,8 +33,9 @@ def test_a_draw_that_is_no_number_may_lie_anywhere() -> None:
         "SELECT UNNEST({'n': n, 's': s}) FROM r",
     ],
 )
-def test_each_column_of_one_expression_has_an_interval(sql: str) -> None:
+def test_each_column_of_one_expression_has_an_interval(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first ended in an error of Python after the charge, and the others had numbers without one."""
+    monkeypatch.setattr(repeated, "DRAWS", repeated.FEWEST)  # nothing is said of the ends
     data = pa.table({"x": list(range(60)), "c": ["a", "b"] * 30})
     session = shared.protect(
         data, privacy_unit="row", bounds={"x": (0, 60)}, keys={"c": ["a", "b"]}, budget=9

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from sqlglot import exp
 from sqlglot.dialects.duckdb import DuckDB
@@ -12,6 +13,7 @@ from discreet.quoting import quote
 from discreet.sql.syntax.pivot_statement import statements
 
 
+@lru_cache(maxsize=1 << 12)  # each session tells of all its columns, and reading a text is most of that
 def column_name(name: str) -> str:
     """The name of a column as SQL takes it: in double quotes where it has signs in it, or is a word of SQL.
 
