@@ -32,7 +32,7 @@ REFUSED, DELTA = "-- refused\n", "-- delta\n"
 DRAWN = (
     "--adaptive -o map.png",  # tests/cli/commands/structures/test_map.py: test_adaptive_and_smooth
     "-o hexagons.png",  # test_hexagons_and_people
-    "-o map.geojson",  # test_a_map_in_every_form
+    "-o map.html",  # test_a_map_in_every_form
     "-o degrees.svg",  # tests/cli/commands/structures/test_graph.py: test_files_of_all_kinds
     "--delta 1e-6 --output both.svg",  # tests/cli/commands/test_plan.py: test_stream
     "--report report.html",  # tests/cli/commands/structures/test_synthesize.py: test_rows_and_report
