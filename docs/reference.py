@@ -98,14 +98,23 @@ def session(rows: int = 2000) -> Session:
     return Session(DuckDBEngine.open(tables), declared, open_ledger(None))
 
 
-def page(template: str) -> str:
-    """The page, filled in."""
+def page(template: str, answered: bool = True) -> str:
+    """The page, filled in.
+
+    Args:
+        template: the page without what is made.
+        answered: whether its queries that are answered are previewed.
+
+    Raises:
+        AssertionError: a query that the page shows as refused is not.
+    """
     with session(rows=10) as asked:
 
         def filled(match: re.Match[str]) -> str:
             sql = match[1]
             if not sql.startswith(REFUSED):
-                asked.preview(sql.removeprefix(DELTA), 1, delta="1e-7" if sql.startswith(DELTA) else None)
+                if answered:
+                    asked.preview(sql.removeprefix(DELTA), 1, delta="1e-7" if sql.startswith(DELTA) else None)
                 return match[0]
             try:
                 asked.preview(sql.removeprefix(REFUSED), 1)

@@ -19,6 +19,7 @@ from _pytest.doctest import DoctestModule
 from hypothesis import settings
 from hypothesis.internal.constants_ast import constants_from_module
 
+from tests import warm
 from tests.depth import DEEP, examples
 from tests.scripts_of_pages import make_once
 
@@ -110,8 +111,13 @@ class _Examples:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """A hook of this file itself sees the files beside it only."""
+    """Look for examples by a plugin, as a hook of this file itself sees the files beside it only.
+
+    Where processes share a run of all tests, they share one warm process, too, which this one begins for them.
+    """
     config.pluginmanager.register(_Examples())
+    if getattr(config.option, "numprocesses", None) and config.args == config.getini("testpaths"):
+        warm.share()
 
 
 def _look_for_constants(config: pytest.Config) -> None:

@@ -1,4 +1,4 @@
-"""The examples run: on invented files of the same columns always, on the real ones where they are."""
+"""The examples run: on invented files of the same columns always, in a deep run on the real ones where they are."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.depth import deep
 from tests.test_readme import ROOT
 from tests.warm import programs
 
@@ -65,6 +66,7 @@ def test_the_questions_are_answered_on_invented_files(tmp_path: Path) -> None:
     ]  # no ledger is left beside them
 
 
+@deep  # the test above asks the same questions of invented files
 @pytest.mark.skipif(
     not (REAL / "PUMS5extract10000.csv").is_file(),
     reason="the real files are not here; DISCREET_DATA names their folder",

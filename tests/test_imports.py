@@ -6,7 +6,6 @@ import gc
 import importlib.util
 import subprocess
 import sys
-from types import ModuleType
 
 import pytest
 
@@ -81,16 +80,17 @@ assert gc.isenabled()
 """)
 
 
-def test_objects_that_somebody_froze_stay_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
-    gc.collect()
-    gc.freeze()
-    before, thawed = gc.get_freeze_count(), []
-    monkeypatch.setattr(gc, "unfreeze", lambda: thawed.append("all"))
-    with loading():
-        monkeypatch.setitem(sys.modules, "a_module_that_loads", ModuleType("a_module_that_loads"))
-    # Other threads may drop some that are frozen, so that their number alone may fall by a few.
-    assert not thawed
-    assert gc.get_freeze_count() > before / 2 > 0
+def test_objects_that_somebody_froze_stay_frozen() -> None:
+    alone("""\
+from unittest import mock
+gc.collect()
+gc.freeze()
+before, thawed = gc.get_freeze_count(), []
+with mock.patch.object(gc, "unfreeze", lambda: thawed.append("all")), loading():
+    sys.modules["a_module_that_loads"] = ModuleType("a_module_that_loads")
+assert not thawed
+assert gc.get_freeze_count() > before / 2 > 0
+""")
 
 
 def test_a_collector_that_was_off_stays_off() -> None:

@@ -27,8 +27,9 @@ RULES = {
     "as it is": re.compile(r"\bas (it|they) (is|are|was|were)\b", re.IGNORECASE),
     "there is no such": re.compile(r"\bThere (is|are) no such\b"),
 }
+_GAP = r"(\\n|\W|\Wf(?=[\"']))+"
 TOUCHED = re.compile(
-    r"what|\b(it|they)(\\n|\W|\Wf(?=[\"']))+(is|are|was|were)\b|no(\\n|\W|\Wf(?=[\"']))+such", re.IGNORECASE
+    rf"what|as{_GAP}(it|they){_GAP}(is|are|was|were)\b|(is|are){_GAP}no{_GAP}such\b", re.IGNORECASE
 )
 """A module without any of these breaks no rule: words of a sentence stand on one line, on two, or in two strings."""
 ALLOWED: tuple[str, ...] = (

@@ -28,6 +28,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -60,17 +61,35 @@ LATER = (
 ROOMS = ("cli", "plots", "release", "session", "spatial", "sql", "streams")
 
 
+PROGRAMS = "DISCREET_TEST_PROGRAMS"
+"""The variable that names the folder of the programs where one warm process serves all processes of a run."""
+
+
 @cache
 def programs() -> Path:
     """A folder with the programs `discreet`, `python` and `python3`, whose processes begin warm."""
+    folder = Path(os.environ[PROGRAMS]) if PROGRAMS in os.environ else _begun()
+    until = time.monotonic() + 120
+    while not (folder / "ready").exists():
+        assert time.monotonic() < until, "the warm process did not begin"
+        time.sleep(0.02)
+    return folder
+
+
+def share() -> None:
+    """Let one warm process serve the processes that this one starts; it loads its modules meanwhile."""
+    os.environ[PROGRAMS] = str(_begun())
+
+
+def _begun() -> Path:
+    """Begin a warm process, which lives as long as this one."""
     folder = Path(tempfile.mkdtemp(prefix="discreet-warm-"))
     address = str(folder / "socket")
     server = subprocess.Popen(
-        [sys.executable, "-m", "tests.warm", address], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        [sys.executable, "-m", "tests.warm", address], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
         env={**os.environ, "PYTHONUTF8": "1", "OPENBLAS_NUM_THREADS": "1"}, cwd=Path(__file__).parents[1],
     )  # fmt: skip
     assert server.stdin is not None
-    assert server.stdout is not None
     owner, stdin = os.getpid(), server.stdin
 
     def end() -> None:
@@ -80,8 +99,6 @@ def programs() -> Path:
             shutil.rmtree(folder)
 
     atexit.register(end)
-    with server.stdout:
-        assert server.stdout.readline() == b"ready\n", "the warm process did not begin"
     for name in ("discreet", "python", "python3"):
         (folder / name).write_text(CLIENT.format(python=sys.executable, address=address))
         (folder / name).chmod(0o755)
@@ -98,8 +115,6 @@ def serve(address: str) -> None:
         for module in pkgutil.walk_packages(package.__path__, f"discreet.{room}."):
             if not module.name.endswith("__main__"):
                 importlib.import_module(module.name)
-    if PLACE in os.environ:
-        make_once(Path(os.environ[PLACE]))
     told, _told["pipe"] = os.pipe()
     _draw_elsewhere(f"{address}-pictures")
     assert threading.active_count() == 1, "threads are lost in a fork"
@@ -108,7 +123,7 @@ def serve(address: str) -> None:
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen(64)
-        os.write(1, b"ready\n")
+        Path(address).with_name("ready").touch()
         while True:
             ready, _, _ = select.select([listening.fileno(), told, 0], [], [], 1)
             if 0 in ready:
@@ -225,6 +240,8 @@ def _begin(name: str, args: list[str]) -> NoReturn:
     sys.path[1:1] = [
         one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one not in sys.path[1:]
     ]
+    if PLACE in os.environ:
+        make_once(Path(os.environ[PLACE]))
     signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115

@@ -14,6 +14,7 @@ import pytest
 import discreet as dp
 from discreet.errors import InvalidParameter, PolicyError, ServerError
 from discreet.server.start import Listening, bound, by_name, first_token, open_service, state_place
+from tests.depth import DEEP
 from tests.server.conftest import COUNT, FAST, POLICY, make_hospital
 from tests.servers import new_database
 
@@ -94,7 +95,8 @@ def test_of_two_processes_that_start_at_once_one_makes_the_administrator(tmp_pat
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("told", ["SIGINT", "SIGTERM"])
+# SIGTERM ends the service of tests/cli/commands/test_serve.py, too.
+@pytest.mark.parametrize("told", ["SIGINT", *["SIGTERM"] * DEEP])
 def test_the_command_serves_until_it_is_told_to_stop_which_is_no_failure(told: str, tmp_path: Path) -> None:
     policy = make_hospital(tmp_path / "hospital")
     command = [sys.executable, "-m", "discreet", "serve", str(policy), "--port", "0", "--slot", "0.01"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+from tests.depth import in_turn
 from tests.sql.plan.workloads.test_together import protect
 
 import discreet as dp
@@ -163,8 +164,10 @@ def test_the_public_parts_of_all_share_one_time_before_the_charge(way: str) -> N
         assert session.budget.spent == spent
 
 
-@pytest.mark.parametrize("price", [{"epsilon": 1}, {"within": {"n": 1000}}])
-@pytest.mark.parametrize("way", ["sql", "preview"])
+# A deep run asks at each price in both ways.
+@pytest.mark.parametrize(
+    ("way", "price"), in_turn(["sql", "preview"], [{"epsilon": 1}, {"within": {"n": 1000}}])
+)
 @pytest.mark.usefixtures("few_seconds")
 def test_a_reading_and_its_rehearsal_share_one_time(way: str, price: dict[str, Any]) -> None:
     parts = " UNION ALL ".join(map(reads_public, range(3)))
