@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.depth import few, in_turn
+from tests.depth import in_turn
 from tests.servers import connect
 
 from discreet.accounting.event_text import read, written
@@ -96,14 +96,6 @@ def found(path: str) -> str:
     return str(caught.value)
 
 
-def in_each(cases: list[tuple[Any, ...]], usual: int) -> list[tuple[Any, ...]]:
-    """All cases in a file; of those on PostgreSQL so many in each run, as rows of both are verified by the same lines.
-
-    To build a ledger there takes forty times as long as to copy a file.
-    """
-    return [("file", *case) for case in cases] + [("postgres", *case) for case in few(cases, usual)]
-
-
 ENTRY_COLUMNS = {
     "time": "'2020-01-01T00:00:00.000000+00:00'",
     "kind": "'settle'",
@@ -120,11 +112,7 @@ ENTRY_COLUMNS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("durable", "column", "value"),
-    in_each([*ENTRY_COLUMNS.items(), ("time", "7"), ("question", "x'00'")], 7),
-    indirect=["durable"],
-)
+@pytest.mark.parametrize(("column", "value"), [*ENTRY_COLUMNS.items(), ("time", "7"), ("question", "x'00'")])
 def test_an_altered_entry(path: str, column: str, value: str) -> None:
     tamper(path, f"UPDATE discreet_entry SET {column} = {value} WHERE number = 4")
     assert found(path).startswith("Entry 4 of the ledger")
@@ -132,15 +120,11 @@ def test_an_altered_entry(path: str, column: str, value: str) -> None:
 
 # A deep run writes each value into both parts of all amounts.
 @pytest.mark.parametrize(
-    ("durable", "place", "value"),
-    in_each(
-        in_turn(
-            [(amount, part) for amount in ("loss", "total", "limit") for part in ("epsilon", "delta")],
-            ["1/100", "-1", "1/0", "9e99999999", ""],
-        ),
-        3,
+    ("place", "value"),
+    in_turn(
+        [(amount, part) for amount in ("loss", "total", "limit") for part in ("epsilon", "delta")],
+        ["1/100", "-1", "1/0", "9e99999999", ""],
     ),
-    indirect=["durable"],
 )
 def test_an_altered_amount(path: str, place: tuple[str, str], value: str) -> None:
     amount, part = place
@@ -149,26 +133,22 @@ def test_an_altered_amount(path: str, place: tuple[str, str], value: str) -> Non
 
 
 @pytest.mark.parametrize(
-    ("durable", "statement", "number"),
-    in_each(
-        [
-            ("UPDATE discreet_entry SET answer = x'00' WHERE number = 5", 5),
-            ("UPDATE discreet_entry SET answer = NULL WHERE number = 5", 5),
-            ("UPDATE discreet_entry SET settles = 6 WHERE number = 5", 5),
-            ("DELETE FROM discreet_entry WHERE number = 1", 1),
-            ("DELETE FROM discreet_entry WHERE number = 4", 4),
-            ("DELETE FROM discreet_entry WHERE number = 5", 5),
-            ("DELETE FROM discreet_posting WHERE number = 4", 4),
-            ("DELETE FROM discreet_posting WHERE number = 4 AND position = 0", 4),
-            ("UPDATE discreet_posting SET account = 'analyst bob' WHERE number = 4 AND position = 1", 4),
-            ("UPDATE discreet_posting SET position = 1 - position WHERE number = 4", 4),
-            ("UPDATE discreet_posting SET number = 2 WHERE number = 4 AND position = 1", 2),
-            ("DELETE FROM discreet_entry WHERE number >= 6", 6),  # but its postings were left behind
-            ("DELETE FROM discreet_entry", 1),
-        ],
-        7,
-    ),
-    indirect=["durable"],
+    ("statement", "number"),
+    [
+        ("UPDATE discreet_entry SET answer = x'00' WHERE number = 5", 5),
+        ("UPDATE discreet_entry SET answer = NULL WHERE number = 5", 5),
+        ("UPDATE discreet_entry SET settles = 6 WHERE number = 5", 5),
+        ("DELETE FROM discreet_entry WHERE number = 1", 1),
+        ("DELETE FROM discreet_entry WHERE number = 4", 4),
+        ("DELETE FROM discreet_entry WHERE number = 5", 5),
+        ("DELETE FROM discreet_posting WHERE number = 4", 4),
+        ("DELETE FROM discreet_posting WHERE number = 4 AND position = 0", 4),
+        ("UPDATE discreet_posting SET account = 'analyst bob' WHERE number = 4 AND position = 1", 4),
+        ("UPDATE discreet_posting SET position = 1 - position WHERE number = 4", 4),
+        ("UPDATE discreet_posting SET number = 2 WHERE number = 4 AND position = 1", 2),
+        ("DELETE FROM discreet_entry WHERE number >= 6", 6),  # but its postings were left behind
+        ("DELETE FROM discreet_entry", 1),
+    ],
 )
 def test_other_changes(path: str, statement: str, number: int) -> None:
     tamper(path, statement)
