@@ -58,7 +58,9 @@ def preview(
     elif used:
         epsilon, known = memory.as_exact(queries, asked)
     else:
-        epsilon, known = asked.epsilon, memory.known_of(queries, asked) if reuse is None else None
+        offered = reuse is None
+        known = (memory.known_of(queries, asked) or memory.widely_known(queries, asked)) if offered else None
+        epsilon = asked.epsilon
     asked = asked.with_epsilon(epsilon or ONE)
     plan = queries.planned(asked)
     if within is not None:

@@ -84,7 +84,7 @@ class Queries:
         self._invented = invented
         self._rehearsed: set[str] = set()
         self._readings = Readings()
-        self._plans: dict[SessionQuestion, QueryPlan] = {}
+        self._plans: dict[tuple[SessionQuestion, bool], QueryPlan] = {}
         self.remembered: Remembered | None = None if invented or policy.personal else Remembered()
         self.hidden: Callable[[str], bool] = lambda _: False  # a service keeps answers back until their slot
         self.held: Callable[[str], bool] = lambda _: False  # likewise, from whoever asks the same meanwhile
@@ -96,24 +96,24 @@ class Queries:
         other.remembered = None  # an analyst is shown nothing that was made of the answers of others
         return other
 
-    def planned(self, question: SessionQuestion) -> QueryPlan:
-        """Plan a question, and see that its noise can be drawn and that the engine can do all that it asks.
+    def planned(self, question: SessionQuestion, narrowed: bool = True) -> QueryPlan:
+        """Plan a question, and see that its noise can be drawn and that the engine can do it; `narrowed` as for `plan`.
 
         Raises:
             InvalidParameter: epsilon is out of range.
             QueryRefused: it cannot be answered with a guarantee, or not on this engine.
         """
         see_text(question.text)
-        plan = self._plans.get(question)
+        plan = self._plans.get((question, narrowed))
         if plan is None:
-            plan = self._planned(question)
+            plan = self._planned(question, narrowed)
             if sum(release.cells for release in plan.counted) <= CELLS:
                 if len(self._plans) >= PLANS:
                     self._plans.clear()
-                self._plans[question] = plan
+                self._plans[question, narrowed] = plan
         return plan
 
-    def _planned(self, question: SessionQuestion) -> QueryPlan:
+    def _planned(self, question: SessionQuestion, narrowed: bool) -> QueryPlan:
         answering = question.epsilon * (1 - question.diagnose)
         alike = self.catalog.personal is None
         series = not question.apart and alike
@@ -121,7 +121,7 @@ class Queries:
 
         def make() -> QueryPlan:
             plan = make_plan(question.text, self.catalog, answering, question.limits, question.delta, question.split,
-                             self._readings, intervals, self._gaussian, series)  # fmt: skip
+                             self._readings, intervals, self._gaussian, series, narrowed)  # fmt: skip
             plan = plan.shaped(question.shaping)
             if question.diagnose:
                 from discreet.sql.plan.cut_off import diagnosed

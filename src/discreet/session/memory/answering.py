@@ -153,6 +153,25 @@ def known_of(
     return RecalledQuestion(question, plan, found, ways) if any(ways) else None
 
 
+def widely_known(
+    queries: Queries, question: SessionQuestion, earlier: Recall | None = None
+) -> RecalledQuestion | None:
+    """The earlier answers that a question is made of with the bounds of the policy, not those of its conditions.
+
+    Sums of groups have these bounds, so that those below a limit follow from them: `SUM(pay) … WHERE pay < 10` from
+    `SUM(pay) … GROUP BY pay`. None where that is no other plan, or where a measure is not known.
+    """
+    plan = queries.planned(question, narrowed=False)
+    if queries.remembered is None or not recallable(plan):
+        return None
+    (release,) = plan.releases
+    if [own.measures for own in queries.planned(question).releases] == [release.measures]:
+        return None
+    found = recall(queries, queries.remembered) if earlier is None else earlier
+    ways = found.known(release, mixes(plan.post))
+    return RecalledQuestion(question, plan, found, ways) if all(ways) else None
+
+
 def errors_of(
     queries: Queries, plan: QueryPlan, question: SessionQuestion, group_rows: int
 ) -> dict[str, float]:
@@ -174,10 +193,12 @@ def least(
     """
     targets = targets_of(within)
     known = known_of(queries, question.with_epsilon(ONE)) if reuse else None
-    if known is not None and known.whole:
-        errors = errors_of(queries, known.shown(), question, group_rows)
-        if all(errors.get(name, math.inf) <= target for name, target in targets.items()):
-            return Fraction(0), known
+    wide = widely_known(queries, question.with_epsilon(ONE)) if reuse else None
+    for whole in (known, wide):
+        if whole is not None and whole.whole:
+            errors = errors_of(queries, whole.shown(), question, group_rows)
+            if all(errors.get(name, math.inf) <= target for name, target in targets.items()):
+                return Fraction(0), whole
 
     def make(epsilon: Fraction) -> QueryPlan:
         own = None if known is None else known_of(queries, question.with_epsilon(epsilon), known.recall)
@@ -203,13 +224,25 @@ def _unasked(queries: Queries, question: SessionQuestion) -> SessionQuestion:
 def as_exact(queries: Queries, question: SessionQuestion) -> tuple[Fraction, RecalledQuestion | None]:
     """The epsilon for an answer as exact as that of the question makes it by itself; 0 where earlier ones are that."""
     known = known_of(queries, question)
-    if known is None or not (missing := known.missing()):
-        return question.epsilon * (known is None), known
+    if known is not None and not known.missing():
+        return Fraction(0), known
+    wide = widely_known(queries, question)
+    if wide is not None and _as_exact_as(queries, wide, queries.planned(question)):
+        return Fraction(0), wide
+    if known is None:
+        return question.epsilon, None
+    missing = known.missing()
     asked = _unasked(queries, question.with_epsilon(missing))
     found = known_of(queries, asked, known.recall)
     if asked.epsilon >= question.epsilon or found is None or _fewer(found, known):
         return question.epsilon, None
     return asked.epsilon, found
+
+
+def _as_exact_as(queries: Queries, known: RecalledQuestion, plan: QueryPlan) -> bool:
+    """Whether the answer from earlier ones has no wider interval than that of a plan."""
+    free, alone = (errors_of(queries, own, known.question, GROUP_ROWS) for own in (known.shown(), plan))
+    return all(free.get(name, math.inf) <= error * SAME for name, error in alone.items())
 
 
 def within_error(

@@ -19,6 +19,8 @@ from discreet.sql.functions import call
 from discreet.sql.functions.calendar import DAY
 
 MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
+"""NOT of a comparison is the other one: both are NULL beside NULL, and NaN is read as NULL."""
 TESTS: dict[str, Callable[[Any, Any], bool]] = {
     "eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
 }  # fmt: skip
@@ -84,6 +86,9 @@ def _narrowed(condition: Expression, columns: Mapping[str, Column]) -> tuple[str
         argument = inner.args[0]
         column = columns.get(argument.name) if isinstance(argument, Column) else None
         return ("", None) if column is None else (column.name, _with(column, column.span.null(False)))
+    if condition.name == "not" and isinstance(inner := condition.args[0], Call) and inner.name in NEGATED:
+        other = call(NEGATED[inner.name], *inner.args)
+        return ("", None) if other is None else _narrowed(other, columns)
     if condition.name == "in":
         operand, *literals = condition.args
         values = [
@@ -106,7 +111,7 @@ def _compared(
 ) -> tuple[str, Column | None]:
     unit, most = 1, EXACT
     if isinstance(side, Call) and side.name == "to_float":
-        most = 2**53
+        most = 2**53 - 1  # 2**53 + 1 is rounded to 2**53
     if (
         isinstance(side, Call)
         and side.name in ("to_float", "to_timestamp")
@@ -191,7 +196,11 @@ def rebuilt(expression: Expression, columns: Mapping[str, Expression]) -> Expres
         return columns.get(expression.name, expression)
     if not isinstance(expression, Call):
         return expression
-    args = tuple(rebuilt(arg, columns) for arg in expression.args)
+    return applied(expression, tuple(rebuilt(arg, columns) for arg in expression.args))
+
+
+def applied(expression: Call, args: tuple[Expression, ...]) -> Call:
+    """The same function of other arguments, with the bounds that follow wherever they do from the table."""
     if args == expression.args:
         return expression
     again = None if expression.name in ("case", "in", "clamp") else _again(expression.name, args)

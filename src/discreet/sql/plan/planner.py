@@ -49,6 +49,7 @@ def plan(
     intervals: bool = True,
     gaussian: bool = False,
     series: bool = True,
+    narrowed: bool = True,
 ) -> QueryPlan:
     """Plan a question.
 
@@ -65,6 +66,8 @@ def plan(
         intervals: whether quantiles chosen by rank spend a part of epsilon on theirs.
         gaussian: whether the delta may buy Gaussian noise, too, where all keys are public.
         series: whether groups whose running totals are asked for may be measured by sums of them.
+        narrowed: whether columns are clamped to the bounds that conditions set; without, the measures are those of
+            the same question without conditions, whose answers tell of them.
 
     Raises:
         QueryRefused: it cannot be answered with a guarantee.
@@ -73,22 +76,30 @@ def plan(
     readings = Readings() if known is None else known
     canonical, reading = readings.reading(text, catalog, ReadingWay(delta > 0, intervals))
 
-    def planned(plain: Reading) -> Planned:
-        reading = with_row_limits(within_conditions(plain, intervals), limits)
+    def released(plain: Reading) -> Planned:
+        reading = with_row_limits(plain, limits)
         weights = [list(of_sets) for of_sets in reading.weights]
         sets = [[selection.sets[index] for index in selection.answered_by] for selection in reading.chosen]
         _emphasise(weights, emphasis, reading.releases, sets, reading.post)
-        released = _released(
+        own = _released(
             reading.releases, reading.chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
             [reading.post] * len(reading.releases) if framed else [], ranges=catalog.personal is None,
         )  # fmt: skip
-        return released, _layout(reading)
+        return own, _layout(reading)
+
+    def planned(plain: Reading) -> Planned:
+        narrow = within_conditions(plain, intervals) if narrowed else plain
+        if narrow is plain or len(plain.releases) > 1:
+            found = released(plain)
+            if narrow is plain or found[0][1]:  # those that are measured together share the wider bounds
+                return found
+        return released(narrow)
 
     # How far a window reaches is a literal that the measures depend on.
     framed = series and _has_window(reading.post)
-    key = (epsilon, limits, delta, emphasis, gaussian)
-    released, layout = planned(reading) if framed else planned_once(reading, key, planned)
-    releases, workloads, spent = released
+    key = (epsilon, limits, delta, emphasis, gaussian, narrowed)
+    found, layout = planned(reading) if framed else planned_once(reading, key, planned)
+    releases, workloads, spent = found
     statement = _statement(canonical, layout, limits, emphasis)
     return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
 
@@ -123,21 +134,31 @@ def plan_together(
     """
     readings = Readings() if known is None else known
     found: list[tuple[str, Reading]] = []
-    unplanned: list[UnplannedRelease] = []
+    before = 0
     for text in texts:
-        way = ReadingWay(delta > 0, intervals, len(unplanned))
-        canonical, plain = readings.reading(text, catalog, way)
-        found.append((canonical, with_row_limits(plain, limits)))
-        unplanned += found[-1][1].releases
-    chosen = [selection for _, reading in found for selection in reading.chosen]
-    weights = [weight for _, reading in found for weight in reading.weights]
-    releases, workloads, spent = _released(
-        unplanned, chosen, weights, catalog.unit_factor, epsilon, limits, delta, gaussian,
-        [reading.post for _, reading in found for _ in reading.releases],
-    )  # fmt: skip
+        found.append(readings.reading(text, catalog, ReadingWay(delta > 0, intervals, before)))
+        before += len(found[-1][1].releases)
+    plain = [reading for _, reading in found]
+    narrow = [within_conditions(reading, intervals) for reading in plain]
+
+    def released(chosen: Sequence[Reading]) -> tuple[list[Reading], Released]:
+        limited = [with_row_limits(reading, limits) for reading in chosen]
+        made = _released(
+            [release for reading in limited for release in reading.releases],
+            [selection for reading in limited for selection in reading.chosen],
+            [weight for reading in limited for weight in reading.weights],
+            catalog.unit_factor, epsilon, limits, delta, gaussian,
+            [reading.post for reading in limited for _ in reading.releases],
+        )  # fmt: skip
+        return limited, made
+
+    limited, (releases, workloads, spent) = released(plain)
+    # Those that are measured together share the wider bounds.
+    if not workloads and any(new is not old for new, old in zip(narrow, plain, strict=True)):
+        limited, (releases, workloads, spent) = released(narrow)
     own = iter(releases)
     each = []
-    for text, (canonical, reading) in zip(texts, found, strict=True):
+    for text, (canonical, _), reading in zip(texts, found, limited, strict=True):
         tables = tuple(itertools.islice(own, len(reading.releases)))
         named = {table.name for table in tables}
         inside = tuple(workload for workload in workloads if named.issuperset(workload.tables))

@@ -164,18 +164,24 @@ def _analyzed(
 
 
 def within_conditions(reading: Reading, intervals: bool) -> Reading:
-    """A reading of one release whose arguments are clamped to the bounds that its conditions set.
+    """A reading whose arguments are clamped to the bounds that the conditions of their release set.
 
     Args:
-        reading: of a statement. Several releases of it are measured together, with the bounds that they share.
+        reading: of a statement.
         intervals: as in `ReadingWay`.
 
     Raises:
         ValueNeededError: a parameter stands where a literal sets bounds.
     """
-    if len(reading.releases) != 1:
+    releases = [_within_conditions(release) for release in reading.releases]
+    if all(new is old for new, old in zip(releases, reading.releases, strict=True)):
         return reading
-    (release,) = reading.releases
+    chosen = [choose(release.requests, release.rows.per_unit, intervals) for release in releases]
+    weights = [_weights(release, selection) for release, selection in zip(releases, chosen, strict=True)]
+    return Reading(releases, reading.post, chosen, weights)
+
+
+def _within_conditions(release: UnplannedRelease) -> UnplannedRelease:
     relation = release.rows.relation
     narrower = {
         argument: within(relation, argument)
@@ -185,7 +191,7 @@ def within_conditions(reading: Reading, intervals: bool) -> Reading:
         if argument is not None and argument.span.bounded
     }
     if all(new is old for old, new in narrower.items()):
-        return reading
+        return release
 
     def narrowed(argument: Expression | None) -> Expression | None:
         return None if argument is None else narrower.get(argument, argument)
@@ -197,9 +203,7 @@ def within_conditions(reading: Reading, intervals: bool) -> Reading:
         else request
         for request in release.requests
     ]
-    narrow = replace(release, requests=requests)
-    chosen = choose(requests, release.rows.per_unit, intervals)
-    return Reading([narrow], reading.post, [chosen], [_weights(narrow, chosen)])
+    return replace(release, requests=requests)
 
 
 def with_limits(reading: Reading, per_group: Callable[[UnplannedRelease], int | None]) -> Reading:

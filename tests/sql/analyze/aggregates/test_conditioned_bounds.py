@@ -36,9 +36,10 @@ CONDITIONS = [
     "x IN (0.5, 35)", "x = 9", "k = 9", "x = 0", "x BETWEEN 10 AND 10",
     "k < 10", "k > 10 AND k < 50", "k IN (0, 9, 50)", "k <> 9", "x < 10 AND zone = 'a'",
     "x < 10 OR k > 50", "x + 0 < 10", "x < k + 10", "x < 10.5 AND k > -1.5", "k < 9.5", "x > -1e300", "x < 1000",
-    "x IS NOT NULL", "x < 10 IS TRUE",
+    "NOT x > 10", "NOT x <= 10", "NOT (x = 9 OR x < 0)", "NOT x <> 9", "x IS NOT NULL", "x < 10 IS TRUE",
 ]  # fmt: skip
-ASKED = ["SUM(x)", "AVG(x)", "SUM(k)", "AVG(k)", "SUM(x + k)", "VAR_POP(x)", "COUNT(x)", "COUNT(*)",
+ASKED = ["SUM(coalesce(x, 7))", "SUM(CASE WHEN x > 10 OR x < 0 THEN 3 WHEN x = 9 THEN 4 ELSE x END)",
+         "SUM(x)", "AVG(x)", "SUM(k)", "AVG(k)", "SUM(x + k)", "VAR_POP(x)", "COUNT(x)", "COUNT(*)",
          "SUM(CASE WHEN x > 5 THEN x END)", "SUM(x) FILTER (WHERE k > 5)"]  # fmt: skip
 
 
@@ -180,6 +181,21 @@ def test_the_noise_is_that_of_the_bounds_of_where(session: dp.Session) -> None:
         ("SUM(known) AS a FROM (SELECT * FROM t WHERE known BETWEEN 0 AND 10) AS t", 0.1),
         ("SUM(known) AS a FROM t WHERE known BETWEEN 0 AND 10 OR zone = 'a'", 1),
         ("SUM(known) AS a FROM t WHERE known = 10", 0.1),
+        ("SUM(known) AS a FROM t WHERE known >= 0 AND NOT known > 10", 0.1),
+        ("SUM(known) AS a FROM t WHERE NOT (known > 10 OR known < 0)", 0.1),
+        ("SUM(known) AS a FROM t WHERE known IN (1, 2.5, 10)", 0.1),
+        ("SUM(coalesce(known, 0)) AS a FROM t WHERE known BETWEEN 0 AND 10", 0.1),
+        ("SUM(greatest(known, 2)) AS a FROM t WHERE known BETWEEN 0 AND 10", 0.1),
+        ("SUM(clamp(known, 0, 90)) AS a FROM t WHERE known BETWEEN 0 AND 10", 0.1),
+        ("SUM(2 * CASE WHEN known BETWEEN 0 AND 10 THEN known END) AS a FROM t", 0.2),
+        ("SUM(CASE WHEN known > 10 OR known < 0 THEN 0 ELSE known END) AS a FROM t", 0.1),
+        ("SUM(CASE WHEN known > 50 THEN 1 WHEN known < 0 THEN 2 ELSE known END) AS a FROM t", 0.5),
+        ("SUM(CASE WHEN known > 10 AND zone = 'a' THEN 0 ELSE known END) AS a FROM t", 1),
+        (
+            "SUM(known) AS a FROM (SELECT * FROM t WHERE known BETWEEN 0 AND 10 UNION ALL "
+            "SELECT * FROM t WHERE known BETWEEN 2 AND 5) AS t",
+            0.2,
+        ),
         ("SUM(known) AS a FROM t WHERE known > -1000", 1),
         ("SUM(known) AS a FROM t WHERE known > 1000", 1),
     ],
@@ -218,12 +234,53 @@ def test_no_answer_of_a_column_with_bounds_changes(condition: str, session: dp.S
     within = "CASE WHEN known < -10 THEN -10 WHEN known > 100 THEN 100 ELSE known END AS known"
     clamped = f"(SELECT * REPLACE ({within}) FROM t) AS t"
     asked = ["SUM(known)", "AVG(known)", "SUM(known + 1)", "VAR_POP(known)", "COUNT(known)", "COUNT(*)",
-             "SUM(CASE WHEN known > 5 THEN known END)", "SUM(known) FILTER (WHERE known > 5)"]  # fmt: skip
+             "SUM(CASE WHEN known > 5 THEN known END)", "SUM(known) FILTER (WHERE known > 5)",
+             "SUM(coalesce(known, 7))", "SUM(CASE WHEN known > 10 OR known < 0 THEN 3 ELSE known END)",
+             "SUM(2 * greatest(known, 5))"]  # fmt: skip
     for aggregate in asked:
         sql = f"SELECT {aggregate} AS a FROM {{}} WHERE {condition}"
         truth = plain(sql.format(clamped))
         if truth != [(None,)]:
             assert close(inside.without_noise(session, sql.format("t")), truth), sql
+
+
+def test_an_argument_has_bounds_by_the_conditions_of_its_columns(session: dp.Session) -> None:
+    """LN and a quotient have none over the bounds of the policy."""
+    assert half_width(session, "SELECT SUM(ln(known)) AS a FROM t WHERE known >= 1") == pytest.approx(
+        half_width(session, "SELECT SUM(known) AS a FROM t WHERE known BETWEEN 0 AND 4.605"), rel=0.01
+    )
+    sql = "SELECT SUM(100 / known) AS a FROM t WHERE known > 9"
+    assert close(
+        inside.without_noise(session, sql),
+        plain(sql.replace("known", "(CASE WHEN known > 100 THEN 100 ELSE known END)")),
+    )
+    with pytest.raises(QueryRefused, match="has no bounds"):
+        session.preview("SELECT SUM(ln(known)) AS a FROM t WHERE known > 0", epsilon=1)
+
+
+def test_releases_that_are_not_measured_together_have_their_own_bounds(session: dp.Session) -> None:
+    alone = half_width(session, "SELECT SUM(known) AS a, COUNT(*) AS n FROM t")
+    sql = "SELECT SUM(known) AS a, (SELECT COUNT(*) FROM t) AS n FROM t WHERE known BETWEEN 0 AND 10"
+    assert half_width(session, sql) < alone / 2
+    one = session.preview("SELECT SUM(known) AS a FROM t WHERE known BETWEEN 0 AND 10", epsilon=1)
+    found = session.preview_workload(
+        {"total": "SELECT SUM(known) AS a FROM t WHERE known BETWEEN 0 AND 10"}, epsilon=1
+    )
+    assert found["total"].errors == one.errors
+
+
+def test_a_sum_below_a_limit_follows_from_the_sums_of_groups() -> None:
+    """Those have the bounds of the policy."""
+    rows = pa.table({"k": [value % 60 for value in range(600)]})
+    session = shared.protect(rows, table="t", privacy_unit="row", bounds={"k": (0, 59)}, budget=100)
+    session.sql("SELECT k, SUM(k) AS a FROM t GROUP BY k", epsilon=20)
+    sql = "SELECT SUM(k) AS a FROM t WHERE k < 10"
+    asked = {"reuse": {"epsilon": 0.1, "reuse": True}, "within": {"within": {"a": 50}}}
+    for given in asked.values():
+        assert session.preview(sql, **given).cost == 0
+        assert "free" in str(session.sql(sql, **given))
+    assert session.budget.spent == 20
+    assert session.preview(sql, epsilon=30, reuse=True).cost == 30  # it would be more exact by itself
 
 
 def test_releases_that_are_measured_together_share_the_wider_bounds(session: dp.Session) -> None:

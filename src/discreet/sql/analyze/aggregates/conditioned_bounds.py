@@ -10,12 +10,13 @@ measured together share the wider ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 
 from sqlglot import exp
 
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
-from discreet.sql.algebra.narrowing import conjuncts, narrowed, rebuilt
+from discreet.sql.algebra.narrowing import applied, conjuncts, narrowed
 from discreet.sql.algebra.relation import (
     UNIT,
     Join,
@@ -24,10 +25,11 @@ from discreet.sql.algebra.relation import (
     PublicJoin,
     Relation,
     Select,
+    Union,
     Windowed,
 )
-from discreet.sql.analyze.aggregates.implied_bounds import is_unbounded
-from discreet.sql.expressions.expression import Call, Column, Expression, leaves
+from discreet.sql.expressions import span as sp
+from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves
 
 NUMBERS = frozenset({Type.INTEGER, Type.FLOAT})
 
@@ -35,7 +37,7 @@ NUMBERS = frozenset({Type.INTEGER, Type.FLOAT})
 def clamped(
     rows: PrivateRows, column: Callable[[exp.Column], Expression]
 ) -> Callable[[exp.Column], Expression]:
-    """The meaning of a query's columns, each number without bounds clamped to those that all its rows meet.
+    """The meaning of a query's columns, each number clamped to the bounds that all its rows meet.
 
     Args:
         rows: of a query.
@@ -44,7 +46,7 @@ def clamped(
 
     def read(node: exp.Column) -> Expression:
         found = column(node)
-        if not is_unbounded(found):
+        if not isinstance(found, Column) or found.type not in NUMBERS:
             return found
         return _clamped(found, _met(rows.relation, found))
 
@@ -71,24 +73,59 @@ def _within_branches(
     argument: Expression, columns: Mapping[str, Column], met: Mapping[str, Column]
 ) -> Expression:
     """The argument with columns clamped to their bounds, in a branch of CASE also to those of its condition."""
-    if not isinstance(argument, Call) or argument.name != "case":
-        return rebuilt(argument, {name: _clamped(columns[name], column) for name, column in met.items()})
+    if isinstance(argument, Column):
+        return _clamped(columns[argument.name], met[argument.name]) if argument.name in met else argument
+    if not isinstance(argument, Call):
+        return argument
+    if argument.name != "case":
+        return _applied(argument, tuple(_within_branches(arg, columns, met) for arg in argument.args))
     *branches, otherwise = argument.args
-    results = [
-        (condition, _within_branches(result, columns, _narrowed(conjuncts([condition]), met)))
-        for condition, result in zip(branches[::2], branches[1::2], strict=True)
-    ]
-    return fn.case(results, _within_branches(otherwise, columns, met))
+    results, rest = [], met
+    for condition, result in zip(branches[::2], branches[1::2], strict=True):
+        inside = _narrowed(conjuncts([condition]), rest)
+        results.append((condition, _within_branches(result, columns, inside)))
+        # A later branch is for rows that fail the condition, or whose column is NULL, which no bound is about.
+        rest = _narrowed(conjuncts([fn.must("not", condition)]), rest)
+    return fn.case(results, _within_branches(otherwise, columns, rest))
+
+
+def _applied(function: Call, args: tuple[Expression, ...]) -> Call:
+    """A function of narrower arguments, with its bounds."""
+    if args == function.args:
+        return function
+    if function.name in fn.VARIADIC:
+        return fn.variadic(function.name, list(args))
+    if function.name == "clamp":
+        span = sp.clamp(args[0].span, function.span.lo, function.span.hi).null(function.span.nullable)
+        return Call(function.name, function.spelling, args, function.type, span)
+    return applied(function, args)
 
 
 def _narrowed(conditions: Sequence[Expression], columns: Mapping[str, Column]) -> dict[str, Column]:
     """Columns with the bounds of the conditions that are about one of them alone."""
     out = dict(columns)
+    read = [end for condition in conditions for end in _ends(condition)]
     for name, column in columns.items():
-        about = [condition for condition in conditions if {leaf.name for leaf in leaves(condition)} == {name}]
+        about = [condition for condition in read if {leaf.name for leaf in leaves(condition)} == {name}]
         if about:
             out[name] = narrowed(about, {name: column})[0][name]
     return out
+
+
+def _ends(condition: Expression) -> list[Expression]:
+    """The least and the greatest number of a list of them, for a column of floats; else the condition."""
+    if not isinstance(condition, Call) or condition.name != "in" or condition.args[0].type is not Type.FLOAT:
+        return [condition]
+    operand, *listed = condition.args
+    places = [
+        (sp.number(item.value), item)
+        for item in listed
+        if isinstance(item, Literal) and item.value is not None
+    ]
+    if not places or len(places) < len(listed) or any(place is None for place, _ in places):
+        return [condition]
+    ordered = [item for _, item in sorted(places, key=lambda pair: pair[0] or Fraction(0))]
+    return [fn.must("ge", operand, ordered[0]), fn.must("le", operand, ordered[-1])]
 
 
 def _clamped(column: Column, met: Column) -> Expression:
@@ -116,6 +153,8 @@ def _met(relation: Relation, column: Column) -> Column:
         return _within(column, left if column.name == UNIT else _met(relation.right, left))
     if isinstance(relation, PublicJoin | Matching):
         return _within(column, _met(relation.left, column))
+    if isinstance(relation, Union):
+        return Column(column.name, column.type, sp.hull(_met(part, column).span for part in relation.parts))
     return column
 
 
