@@ -64,7 +64,7 @@ class ConnectionSettings:
         intervals: whether each column with an interval is followed by its ends, `<name>_low` and `<name>_high`.
 
     Example:
-        >>> Settings().set("epsilon", "0.1").options("SELECT COUNT(*) FROM t")
+        >>> ConnectionSettings().set("epsilon", "0.1").options("SELECT COUNT(*) FROM t")
         {'epsilon': Fraction(1, 10), 'confidence': 0.95}
     """
 

@@ -27,6 +27,7 @@ from discreet.sql.analyze.classify import unknown_table
 from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Expression
+from discreet.sql.expressions.span import magnitude_of
 from discreet.sql.functions.aggregates import is_of_values
 from discreet.sql.plan.generic.generic_reading import GenericReadings
 from discreet.sql.plan.shares import weights_of
@@ -182,14 +183,15 @@ def within_conditions(reading: Reading, intervals: bool) -> Reading:
 
 
 def _within_conditions(release: UnplannedRelease) -> UnplannedRelease:
-    relation = release.rows.relation
-    narrower = {
-        argument: within(relation, argument)
-        for request in release.requests
-        if is_of_values(request.quantity)
-        for argument in (request.argument, request.other)
-        if argument is not None and argument.span.bounded
-    }
+    narrower: dict[Expression, Expression] = {}
+    for request in release.requests:
+        for argument in (request.argument, request.other):
+            if argument is not None and argument.span.bounded and is_of_values(request.quantity):
+                found = within(release.rows.relation, argument)
+                # A sum by itself has the noise of its largest value, whatever the least is.
+                alone = request.quantity in ("sum", "distinct_sum")
+                if not alone or magnitude_of(found.span) != magnitude_of(argument.span):
+                    narrower[argument] = found
     if all(new is old for old, new in narrower.items()):
         return release
 

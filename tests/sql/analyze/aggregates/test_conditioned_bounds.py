@@ -217,6 +217,17 @@ def test_each_literal_has_the_noise_of_its_own_bounds(session: dp.Session) -> No
         assert half_width(session, f"{sql}{end}") == width
 
 
+def test_a_sum_whose_largest_value_stays_keeps_its_plan_for_all_literals(session: dp.Session) -> None:
+    """Its noise is that of the largest value, so nothing is gained by another least one."""
+    found = {
+        name: str(session.explain(f"SELECT {name}(known) AS a FROM t WHERE known >= 18", epsilon=1))
+        for name in ("SUM", "AVG")
+    }
+    assert "clamped to -10 … 100" in found["SUM"]
+    assert "clamp(known, 18, 100)" not in found["SUM"]
+    assert "clamp(known, 18, 100)" in found["AVG"]
+
+
 def test_counts_beside_a_sum_stay_with_it(session: dp.Session) -> None:
     """One measure answers all three, so none has a smaller share of epsilon than beside the wider bounds."""
     sql = "SELECT SUM(known) AS a, COUNT(known) AS n, COUNT(*) AS m FROM t"
