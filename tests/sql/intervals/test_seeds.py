@@ -24,6 +24,7 @@ from pyarrow import parquet
 from tests import inside
 
 import discreet as dp
+from discreet.engines.isolated.workers import isolated
 from discreet.sql import intervals
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.intervals import closed_form, percentiles, seeds
@@ -39,9 +40,10 @@ FORMS = {
     "several quantiles": "SELECT k, QUANTILE_CONT(x, 0.75) - QUANTILE_CONT(x, 0.25) AS v FROM t GROUP BY k",
     "many quantiles": "SELECT MEDIAN(x) + QUANTILE_CONT(x, 0.9) - QUANTILE_CONT(x, 0.1) - QUANTILE_CONT(x, 0.2) "
     "- QUANTILE_CONT(x, 0.3) AS v FROM t",
+    "of one group": "SELECT k, COUNT(*) * SUM(x) AS v FROM t GROUP BY k",
     "variance": "SELECT k, VAR_SAMP(x) AS v, CORR(x, y) AS c FROM t GROUP BY k",
     "rollup": "SELECT k, day, COUNT(*) / SUM(COUNT(*)) OVER () AS v FROM t GROUP BY ROLLUP (k, day)",
-    "convex": "SELECT SUM(ABS(n - 70)) AS v FROM (SELECT k, COUNT(*) AS n FROM t GROUP BY k)",
+    "convex": "SELECT SUM(ABS(s - 700)) AS v FROM (SELECT k, SUM(y) AS s FROM t GROUP BY k)",
 }  # fmt: skip
 ENDS = dict[str, tuple[list[Any], list[Any]]]
 
@@ -115,6 +117,12 @@ def test_another_process_and_a_file_have_the_same_intervals(folder: Path, sessio
     assert ends(dp.Release.from_bytes(kept.to_bytes())) == here["share by window"]
 
 
+def test_the_processes_of_a_service_give_the_same_intervals(session: dp.Session) -> None:
+    here = {form: asked(session, form) and asked(session, form, 0.7) for form in FORMS}
+    with isolated(memory=384, count=1, seconds=20):
+        assert {form: asked(session, form, 0.7) for form in FORMS} == here
+
+
 def test_a_higher_confidence_has_the_wider_interval(session: dp.Session) -> None:
     """The same draws stand behind both, so one lies in the other for certain."""
     for form in ("share by window", "difference", "several quantiles", "variance"):
@@ -127,10 +135,14 @@ def test_the_writing_of_a_question_changes_no_interval(session: dp.Session) -> N
     assert ends(session.sql(again, epsilon=1))["v"] == asked(session, "share by window")["v"]
 
 
-def test_a_variance_has_its_interval_beside_whichever_groups(session: dp.Session) -> None:
-    every = asked(session, "variance")["v"]
-    alone = ends(session.sql(f"SELECT k, v FROM ({FORMS['variance']}) WHERE k = 'b'", epsilon=1))["v"]
-    assert alone == (every[0][1:2], every[1][1:2])
+@pytest.mark.parametrize("form", ["variance", "several quantiles", "of one group"])
+def test_a_group_has_its_interval_beside_whichever_groups(session: dp.Session, form: str) -> None:
+    """Else whoever asks for this and that selection of groups finds a narrow one among many."""
+    every = asked(session, form)["v"]
+    for kept, place in (("k = 'b'", slice(1, 2)), ("k <> 'a'", slice(1, 3))):
+        for sql in (f"SELECT k, v FROM ({FORMS[form]}) WHERE {kept}", f"{FORMS[form]} HAVING {kept}"):
+            alone = ends(session.sql(sql, epsilon=1))["v"]
+            assert alone == (every[0][place], every[1][place]), sql
 
 
 @pytest.mark.parametrize(

@@ -278,6 +278,22 @@ def drawn_again(
     return out
 
 
+def drawn_alone(
+    release: PlannedRelease, measure: int, quantities: Sequence[str], entries: Floats, draws: int
+) -> list[Floats]:
+    """The same with draws of each group that follow from its own entries, whichever other groups there are.
+
+    So each group has its interval, but nothing may be made of the draws of several.
+    """
+    out = [np.empty((draws, len(entries))) for _ in quantities]
+    for row in range(len(entries)):
+        own = entries[row : row + 1]
+        found = drawn_again(release, measure, quantities, own, draws, row_generator(measure, own[0]))
+        for values, column in zip(out, found, strict=True):
+            values[:, row] = column[:, 0]
+    return out
+
+
 def direct(
     release: PlannedRelease, aggregate: Aggregate, entries: Floats, values: Floats, confidence: float
 ) -> tuple[Floats, Floats]:
@@ -338,10 +354,6 @@ def _by_draws(
     block = max(1, MOST_NUMBERS // (draws * each))
     for start in range(0, len(entries), block):
         part = slice(start, start + block)
-        columns = []
-        for row in range(len(entries))[part]:
-            own = entries[row : row + 1]
-            generator = row_generator(aggregate.measure, own[0])
-            columns += drawn_again(release, aggregate.measure, [aggregate.quantity], own, draws, generator)
-        low[part], high[part] = percentiles(np.concatenate(columns, axis=1), confidence)
+        (values,) = drawn_alone(release, aggregate.measure, [aggregate.quantity], entries[part], draws)
+        low[part], high[part] = percentiles(values, confidence)
     return low, high

@@ -15,13 +15,13 @@ from discreet.errors import PostProcessingError
 from discreet.release.noisy_schema import CELL, ID, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
+from discreet.sql.intervals.closed_form import BEYOND, drawn_again, drawn_alone, draws_for
 from discreet.sql.intervals.percentiles import percentile_sql as one_percentile_sql
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.intervals.seeds import seed_of_tables, table_seed
 from discreet.sql.intervals.simulation import repeated
 from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Outputs
-from discreet.sql.lower.run import LARGEST, NoisyIntegers
+from discreet.sql.lower.run import EVERY, LARGEST, NoisyIntegers
 from discreet.sql.lower.workloads import noise_again
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.nodes import used
@@ -220,8 +220,9 @@ def _draws_table(
 ) -> pa.Table:
     """The noisy table, drawn again many times, each column in the type that it has in the answer.
 
-    Tables that are estimated from the same marginals have their noise together, by the seed; but a row that is made of
-    one group alone needs the law of that group only.
+    Tables that are estimated from the same marginals have their noise together, by the seed. Rows that are made of one
+    group alone, of `only` some, have the draws that these groups have among all; but where all are too many to be drawn
+    so often, those of each group follow from its own integers, and from the law of that group only.
     """
     import pyarrow as pa
 
@@ -232,15 +233,16 @@ def _draws_table(
     }
     index = arrow.column(np.tile(cells, draws))
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
+    together = only is None or (noisy.whole and draws_for(plan.releases, draws) >= draws)
     by_measure: dict[int, list[int]] = {}
     for number, aggregate in enumerate(noisy.plan.aggregates):
         by_measure.setdefault(aggregate.measure, []).append(number)
     values: dict[int, Floats] = {}
     for measure, asked in by_measure.items():
         quantities = [noisy.plan.aggregates[index].quantity for index in asked]
-        entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
+        entries = noisy.of(noisy.plan.aggregates[asked[0]], EVERY if together else cells)
         people = noisy.plan.people
-        if noisy.plan.law is not None and only is None and (people is None or measure not in people.sampled):
+        if noisy.plan.law is not None and together and (people is None or measure not in people.sampled):
             own = table_seed(seed, plan, noisy.plan)
             again = noise_again(noisy.plan, measure, draws, own) + entries
             estimate = noisy.plan.measures[measure].estimate
@@ -248,11 +250,15 @@ def _draws_table(
                 (index, estimate(quantity, again)) for index, quantity in zip(asked, quantities, strict=True)
             )
             continue
-        generator = np.random.default_rng([table_seed(seed, plan, noisy.plan, together=False), measure])
-        found = drawn_again(noisy.plan, measure, quantities, entries, draws, generator)
+        if together:
+            generator = np.random.default_rng([table_seed(seed, plan, noisy.plan, together=False), measure])
+            found = drawn_again(noisy.plan, measure, quantities, entries, draws, generator)
+        else:
+            found = drawn_alone(noisy.plan, measure, quantities, entries, draws)
         values.update(zip(asked, found, strict=True))
     for number, aggregate in enumerate(noisy.plan.aggregates):
-        data[aggregate_name(number)] = _as_answered(values[number].reshape(-1), aggregate.whole)
+        drawn = values[number][:, cells] if together else values[number]
+        data[aggregate_name(number)] = _as_answered(drawn.reshape(-1), aggregate.whole)
     return pa.table(data)
 
 
