@@ -26,6 +26,7 @@ from tests import inside
 import discreet as dp
 from discreet.engines.isolated.workers import isolated
 from discreet.sql import intervals
+from discreet.sql.finish.many_groups import IN_MEMORY
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.intervals import closed_form, percentiles, seeds
 from discreet.sql.intervals.simulation import noise_alone, simulated
@@ -121,6 +122,19 @@ def test_the_processes_of_a_service_give_the_same_intervals(session: dp.Session)
     here = {form: asked(session, form) and asked(session, form, 0.7) for form in FORMS}
     with isolated(memory=384, count=1, seconds=20):
         assert {form: asked(session, form, 0.7) for form in FORMS} == here
+
+
+def test_a_file_of_many_groups_has_the_intervals_of_an_answer_in_memory(tmp_path: Path) -> None:
+    """A file is made block by block; the groups of the second block had no intervals."""
+    groups = list(range(IN_MEMORY + 4000))
+    data, there = pa.table({"k": [0, 1], "x": [2, 3]}), tmp_path / "answer.parquet"
+    asked_for = "SELECT k, COUNT(*) * SUM(x) AS v FROM data GROUP BY k HAVING k % 8192 = 3"
+    with dp.protect(data, privacy_unit="row", keys={"k": groups}, bounds={"x": (0, 9)}, budget=1) as session:
+        session.write(asked_for, 1, there)
+        kept = session.sql(asked_for, epsilon=1).to_arrow()
+    assert len(kept) == 9
+    assert kept["v_low"].null_count == 0
+    assert parquet.read_table(there).to_pydict() == kept.to_pydict()
 
 
 def test_a_higher_confidence_has_the_wider_interval(session: dp.Session) -> None:

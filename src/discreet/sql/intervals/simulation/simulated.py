@@ -229,9 +229,9 @@ def _draws_table(
     cells = np.arange(noisy.plan.cells) if only is None else only
     data: dict[str, pa.Array] = {
         DRAW: arrow.column(np.repeat(np.arange(draws), len(cells))),
-        CELL: arrow.column(np.tile(cells, draws)),
+        CELL: arrow.column(np.tile(cells + noisy.first, draws)),
     }
-    index = arrow.column(np.tile(cells, draws))
+    index = data[CELL]
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
     together = only is None or (noisy.whole and draws_for(plan.releases, draws) >= draws)
     by_measure: dict[int, list[int]] = {}
