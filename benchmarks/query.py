@@ -159,7 +159,7 @@ def accuracy() -> Line:
     release = plan("SELECT COUNT(*), AVG(x) FROM data", session._catalog, Fraction(1)).releases[0]
     rows, draws = 1000, 200_000
     entries = _invented(release, rows).astype(np.float64)
-    body = redraw(release, 0, entries, draws)
+    body = redraw(release, 0, entries, draws, np.random.default_rng(0))
     measure = release.measures[0]
     assert isinstance(measure, Moments)
     ours = measure.estimate("avg", body)[:, 0]

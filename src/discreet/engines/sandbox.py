@@ -37,7 +37,8 @@ LARGEST = 1 << 30
 BATCH = 1 << 17
 """Rows of a result that are fetched at once."""
 OUT_OF_MEMORY = "Out of Memory"
-SETTINGS = {"memory_limit": "2GB", "temp_directory": "", "preserve_insertion_order": "true"}
+SETTINGS = {"memory_limit": "2GB", "temp_directory": "", "preserve_insertion_order": "true", "threads": "1"}
+"""On one thread, for several add up doubles in whichever order: an answer would have other last digits each time."""
 UNCHARGED_MEMORY = "1GB"
 """All that is evaluated before a charge may take; a table of three million texts is sorted in it. In a process of its
 own a statement has the memory of that process, which is less."""
@@ -286,7 +287,8 @@ def _database(process: int, little: bool = False) -> duckdb.DuckDBPyConnection:
     Those before a charge share another one, with less memory. Each is empty, and stays so: a sandbox can run nothing
     but a SELECT. A forked child opens its own, because the threads of the parent's are not there.
     """
-    connection = connect(**{**SETTINGS, "memory_limit": UNCHARGED_MEMORY} if little else SETTINGS)
+    before = {"memory_limit": UNCHARGED_MEMORY, "threads": str(os.cpu_count() or 1)}  # its time is short
+    connection = connect(**{**SETTINGS, **before} if little else SETTINGS)
     seal(connection)
     atexit.register(_forget)
     return connection

@@ -112,7 +112,7 @@ def test_the_noise_has_the_variance_and_no_bias(session: dp.Session, sql: str) -
             noise = noise_again(release, measure, draws, seed=release.cells)[:, 0, 0] / unit
             assert abs(noise.mean()) < 6.2 * math.sqrt(estimated.variance / draws)
             assert noise.var() == pytest.approx(estimated.variance, rel=0.07)
-            alone = estimated.sample_noise(measure, (draws,)) / unit
+            alone = estimated.sample_noise(measure, (draws,), np.random.default_rng([7, measure])) / unit
             assert alone.var() == pytest.approx(estimated.variance, rel=0.07)
             width = estimated.half_width(np.array([1.0]), measure, 0.95) / unit
             assert abs((np.abs(noise) <= width).mean() - 0.95) < 6.2 * math.sqrt(0.05 * 0.95 / draws)

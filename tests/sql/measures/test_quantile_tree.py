@@ -323,7 +323,9 @@ def test_draws_of_a_difference_cover_what_there_is_without_noise(name: str, size
     asked = ["quantile 1/4", "quantile 3/4", "min", "max"]
     true = [made.estimate(quantity, exact.astype(np.float64))[0] for quantity in asked]
     noisy = (exact + laplace(scale, (600, made.entries))).astype(np.float64)
-    drawn = quantiles_again(made, asked, noisy, float(scale), depth.examples(500, 1000))
+    drawn = quantiles_again(
+        made, asked, noisy, float(scale), depth.examples(500, 1000), np.random.default_rng(7)
+    )
     for low_at, high_at in ((0, 1), (2, 3)):
         low, high = percentiles(drawn[high_at] - drawn[low_at], 0.95)
         distance = true[high_at] - true[low_at]
@@ -335,7 +337,9 @@ def test_draws_of_a_difference_cover_what_there_is_without_noise(name: str, size
 def test_draws_of_one_quantile_are_those_of_itself() -> None:
     made = tree(Type.INTEGER, 0, 50)
     noisy = np.stack([made.invented(500)] * 3).astype(np.float64)
-    one, same = quantiles_again(made, ["quantile 1/2", "quantile 1/2"], noisy, 5.0, 200)
+    one, same = quantiles_again(
+        made, ["quantile 1/2", "quantile 1/2"], noisy, 5.0, 200, np.random.default_rng(7)
+    )
     assert np.array_equal(one, same)
     assert np.array_equal(one, np.rint(one))
     assert quantile_of("min") == Fraction(1, 100)

@@ -228,7 +228,7 @@ def test_an_interval_is_around_its_number(kind: Type) -> None:
         if before is not None:
             assert np.all((low <= before[0]) & (before[1] <= high))
         before = low, high
-    drawn = made.again("quantile 1/2", leaves, 4000)
+    drawn = made.again("quantile 1/2", leaves, 4000, np.random.default_rng(7))
     low, high = made.interval("quantile 1/2", leaves, 0.95)
     assert np.mean((low - 1e-9 <= drawn) & (drawn <= high + 1e-9), axis=0).min() > 0.9
 

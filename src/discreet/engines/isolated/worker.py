@@ -43,7 +43,7 @@ def main(descriptor: int, memory: int, parent: int) -> None:
     from discreet.engines import sandbox
 
     sandbox.LARGEST = LARGEST
-    sandbox.SETTINGS.update(memory_limit=f"{memory - OWN}MiB", threads="2", async_threads="1")
+    sandbox.SETTINGS.update(memory_limit=f"{memory - OWN}MiB", async_threads="1")
     threading.Thread(target=_watch, args=(parent,), daemon=True).start()
     taken = os.open("/proc/self/statm", os.O_RDONLY) if os.path.exists("/proc/self/statm") else None
     with Connection(descriptor) as line:

@@ -22,6 +22,7 @@ import numpy as np
 from discreet.mechanisms.laplace_sum.half_width import each as half_width
 from discreet.sql.intervals.noise_widths import deviation, half_widths, single
 from discreet.sql.intervals.percentiles import percentiles
+from discreet.sql.intervals.seeds import row_generator
 from discreet.sql.measures.all_rows import AllRows, noise_of
 from discreet.sql.measures.moments import JointMoments
 from discreet.sql.measures.quantile_tree import QuantileTree
@@ -207,7 +208,9 @@ def draws_for(releases: Sequence[PlannedRelease], least: int = 0, cells: int | N
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
 
-def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -> Floats:
+def redraw(
+    release: PlannedRelease, measure: int, entries: Floats, draws: int, generator: np.random.Generator
+) -> Floats:
     """Noise drawn again around released entries.
 
     This simulates; it protects nothing, so NumPy's generator will do.
@@ -217,14 +220,14 @@ def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -
         measure: which measure the entries belong to.
         entries: float64 array (n, entries).
         draws: how often.
+        generator: draws it.
 
     Returns:
         float64 array (draws, n, entries).
     """
     shape = draws, *entries.shape
     if release.law is not None:
-        return release.law.sample_noise(measure, shape) + entries
-    generator = np.random.default_rng()
+        return release.law.sample_noise(measure, shape, generator) + entries
     noise = (
         generator.laplace(0.0, float(release.scale(measure)), shape)
         if release.gaussian(measure) is None
@@ -238,7 +241,12 @@ def redraw(release: PlannedRelease, measure: int, entries: Floats, draws: int) -
 
 
 def drawn_again(
-    release: PlannedRelease, measure: int, quantities: Sequence[str], entries: Floats, draws: int
+    release: PlannedRelease,
+    measure: int,
+    quantities: Sequence[str],
+    entries: Floats,
+    draws: int,
+    generator: np.random.Generator,
 ) -> list[Floats]:
     """Estimates of some quantities of one measure, with the noise drawn again.
 
@@ -248,24 +256,41 @@ def drawn_again(
         quantities: those that are estimated.
         entries: float64 array (n, entries), noisy.
         draws: how often.
+        generator: draws it.
 
     Returns:
         For each quantity a float64 array (draws, n).
     """
     measured = release.measures[measure]
     if isinstance(measured, Ranks):
-        return [measured.again(quantity, entries, draws) for quantity in quantities]
+        return [measured.again(quantity, entries, draws, generator) for quantity in quantities]
     if isinstance(measured, QuantileTree):
         from discreet.sql.intervals.simulated_quantiles import quantiles_again
 
-        return quantiles_again(measured, quantities, entries, float(release.scale(measure)), draws)
+        return quantiles_again(measured, quantities, entries, float(release.scale(measure)), draws, generator)
     out = [np.empty((draws, len(entries))) for _ in quantities]
     block = max(1, MOST_NUMBERS // (draws * measured.entries))
     for start in range(0, len(entries), block):
         part = slice(start, start + block)
-        again = redraw(release, measure, entries[part], draws)
+        again = redraw(release, measure, entries[part], draws, generator)
         for quantity, values in zip(quantities, out, strict=True):
             values[:, part] = measured.estimate(quantity, again)
+    return out
+
+
+def drawn_alone(
+    release: PlannedRelease, measure: int, quantities: Sequence[str], entries: Floats, draws: int
+) -> list[Floats]:
+    """The same with draws of each group that follow from its own entries, whichever other groups there are.
+
+    So each group has its interval, but nothing may be made of the draws of several.
+    """
+    out = [np.empty((draws, len(entries))) for _ in quantities]
+    for row in range(len(entries)):
+        own = entries[row : row + 1]
+        found = drawn_again(release, measure, quantities, own, draws, row_generator(measure, own[0]))
+        for values, column in zip(out, found, strict=True):
+            values[:, row] = column[:, 0]
     return out
 
 
@@ -329,6 +354,6 @@ def _by_draws(
     block = max(1, MOST_NUMBERS // (draws * each))
     for start in range(0, len(entries), block):
         part = slice(start, start + block)
-        (values,) = drawn_again(release, aggregate.measure, [aggregate.quantity], entries[part], draws)
+        (values,) = drawn_alone(release, aggregate.measure, [aggregate.quantity], entries[part], draws)
         low[part], high[part] = percentiles(values, confidence)
     return low, high

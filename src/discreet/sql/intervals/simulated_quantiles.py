@@ -31,7 +31,12 @@ LEVEL = 0.95
 
 
 def quantiles_again(
-    tree: QuantileTree, quantities: Sequence[str], noisy: Floats, scale: float, draws: int
+    tree: QuantileTree,
+    quantities: Sequence[str],
+    noisy: Floats,
+    scale: float,
+    draws: int,
+    rng: np.random.Generator,
 ) -> list[Floats]:
     """Draw where some quantiles may lie.
 
@@ -43,11 +48,11 @@ def quantiles_again(
         noisy: float64 array (n, entries).
         scale: of the Laplace noise on each entry.
         draws: how often.
+        rng: draws.
 
     Returns:
         For each quantity a float64 array (draws, n).
     """
-    rng = np.random.default_rng()
     out = [np.empty((draws, len(noisy))) for _ in quantities]
     shares = [float(quantile_of(quantity)) for quantity in quantities]
     size = max(1, BLOCK // (tree.entries * len(quantities)))

@@ -227,14 +227,15 @@ def noise_again(release: PlannedRelease, measure: int, draws: int, seed: int) ->
     from discreet.sql.plan.workloads.pieced import Pieced
     from discreet.sql.plan.workloads.series_law import SeriesLaw
 
+    alone = np.random.default_rng([seed, measure])
     if release.people is not None:
         shape = draws, release.cells, release.measures[measure].entries
         return release.people.sample_noise(
-            measure, shape, release.people.of_groups(release.keys, release.cells)
+            measure, shape, release.people.of_groups(release.keys, release.cells), alone
         )
     if release.recalled is not None:  # a table by itself, whose groups are sums of different cells
         return release.recalled.sample_noise(
-            measure, (draws, release.cells, release.measures[measure].entries)
+            measure, (draws, release.cells, release.measures[measure].entries), alone
         )
     estimated = release.estimated
     if isinstance(estimated, SeriesLaw | Pieced):

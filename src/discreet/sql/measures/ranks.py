@@ -172,7 +172,7 @@ class Ranks(LeafCounts):
         times = stretch(confidence) if self.ends else 1.0
         return self._stretched(value, low, times, 0), self._stretched(value, high, times, 1)
 
-    def again(self, quantity: str, noisy: Floats, draws: int) -> Floats:
+    def again(self, quantity: str, noisy: Floats, draws: int, rng: np.random.Generator) -> Floats:
         """Draw where a quantile may lie, from the distribution whose central parts are its intervals.
 
         This simulates; it protects nothing, so NumPy's generator will do.
@@ -182,7 +182,6 @@ class Ranks(LeafCounts):
         """
         from discreet.mechanisms.ranks.quantiles_with_ends import LEVEL, farther
 
-        rng = np.random.default_rng()
         value, low, high = self._ends(quantity, noisy)
         if not self.ends:  # anywhere: as far as the bounds
             return np.where(rng.random((draws, len(value))) < 0.5, low, high)

@@ -87,12 +87,12 @@ class Recalled:
         number = squares**2 / np.maximum(fourth, 1e-300)
         return np.asarray(largest * np.sqrt(2 * squares) * effective(np.maximum(number, 1), confidence))
 
-    def sample_noise(self, measure: int, shape: tuple[int, ...]) -> Floats:
+    def sample_noise(self, measure: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         """Noise of single cells, drawn anew; different cells are sums of different ones.
 
         This simulates; it protects nothing, so NumPy's generator will do.
         """
-        out, generator = np.zeros(shape), np.random.default_rng()
+        out = np.zeros(shape)
         for scale, count in zip(*self.law(measure), strict=True):
             out += scale * (generator.gamma(count, size=shape) - generator.gamma(count, size=shape))
         return out

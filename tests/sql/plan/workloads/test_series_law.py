@@ -33,7 +33,7 @@ def test_draws_have_the_variances_of_the_estimate_and_of_its_running_totals() ->
 
 def test_single_groups_have_the_law_of_the_one_with_the_most_noise() -> None:
     width = LAW.half_width(np.array([1.0]), 0, 0.95)
-    drawn = LAW.sample_noise(0, (200_000,))
+    drawn = LAW.sample_noise(0, (200_000,), np.random.default_rng(7))
     outside = np.mean(np.abs(drawn) > width)
     assert abs(outside - 0.05) < 0.006  # twelve standard errors, and the error of the formula
     assert np.isclose(drawn.var(), 4 * 2 * FACTORS.law[0].max(), rtol=0.06)

@@ -7,7 +7,6 @@ the truth to either side, each with half of the chance to fail: it holds for all
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +18,7 @@ from discreet.release.noisy_schema import CELL, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.intervals.closed_form import draws_for, redraw
 from discreet.sql.intervals.row_identity import Identified
+from discreet.sql.intervals.seeds import seed_of_tables, table_seed
 from discreet.sql.intervals.simulation import repeated
 from discreet.sql.intervals.simulation.parts import DRAW, CannotRewriteError, Output
 from discreet.sql.intervals.simulation.rewrite import rewrite
@@ -80,8 +80,8 @@ def widths_of_noise(
         rewritten = rewrite(found.post, noisy_shapes(plan), shapes)
     except CannotRewriteError:
         return {}
-    seed = secrets.randbits(64)
-    tables = {n.plan.name: _noise_table(n, draws, seed) for n in noisy} | dict(public)
+    seed = seed_of_tables(noisy)
+    tables = {n.plan.name: _noise_table(plan, n, draws, seed) for n in noisy} | dict(public)
     names = list(wanted)
     try:
         ends = over_all(tables, rows, draws, percentile_sql(rewritten, found.ids, names, draws, confidence))
@@ -91,7 +91,7 @@ def widths_of_noise(
     return {name: (high if wanted[name] else -low) / STRETCH for name, (low, high) in found_ends.items()}
 
 
-def _noise_table(noisy: NoisyIntegers, draws: int, seed: int) -> pa.Table:
+def _noise_table(plan: QueryPlan, noisy: NoisyIntegers, draws: int, seed: int) -> pa.Table:
     """The noise of a noisy table, drawn many times; zeros for aggregates that are not linear, which nothing reads."""
     import pyarrow as pa
 
@@ -109,11 +109,11 @@ def _noise_table(noisy: NoisyIntegers, draws: int, seed: int) -> pa.Table:
             measure = aggregate.measure
             if measure not in noise:
                 nothing = 0 * np.asarray(noisy.of(aggregate, cells), np.float64)
-                again = release.law is not None
+                own = table_seed(seed, plan, release)
                 noise[measure] = (
-                    noise_again(release, measure, draws, seed)
-                    if again
-                    else redraw(release, measure, nothing, draws)
+                    redraw(release, measure, nothing, draws, np.random.default_rng([own, measure]))
+                    if release.law is None
+                    else noise_again(release, measure, draws, own)
                 )
             values = release.measures[measure].estimate(aggregate.quantity, noise[measure])
             values = np.rint(values) if aggregate.whole else values

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -16,12 +15,13 @@ from discreet.errors import PostProcessingError
 from discreet.release.noisy_schema import CELL, ID, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.closed_form import BEYOND, drawn_again, draws_for
+from discreet.sql.intervals.closed_form import BEYOND, drawn_again, drawn_alone, draws_for
 from discreet.sql.intervals.percentiles import percentile_sql as one_percentile_sql
 from discreet.sql.intervals.row_identity import Identified
+from discreet.sql.intervals.seeds import seed_of_tables, table_seed
 from discreet.sql.intervals.simulation import repeated
 from discreet.sql.intervals.simulation.parts import DRAW, DRAWS_TABLE, CannotRewriteError, Output, Outputs
-from discreet.sql.lower.run import LARGEST, NoisyIntegers
+from discreet.sql.lower.run import EVERY, LARGEST, NoisyIntegers
 from discreet.sql.lower.workloads import noise_again
 from discreet.sql.plan.plan import QueryPlan
 from discreet.sql.syntax.nodes import used
@@ -109,8 +109,8 @@ def simulated_intervals(
     if found is None or rows is None or not apart(rows) or not enough:
         return {}, tuple(wanted)
     inner = [shown[name].name for name in wanted]
-    seed = secrets.randbits(64)
-    tables = {n.plan.name: _draws_table(n, draws, seed, only) for n in noisy} | used(public, plan.post)
+    seed = seed_of_tables(noisy)
+    tables = {n.plan.name: _draws_table(plan, n, draws, seed, only) for n in noisy} | used(public, plan.post)
     try:
         ends = over_all(tables, rows, draws, percentile_sql(rewritten, found.ids, inner, draws, confidence))
     except PostProcessingError:
@@ -167,9 +167,10 @@ def _one_by_one(
     draws = repeated.draws_for(size, needed(confidence))
     if found is None or rows is None or not draws or not apart(rows):
         return {}, tuple(asked)
-    seed = secrets.randbits(64)
+    seed = seed_of_tables(noisy)
     drawn_tables = {
-        integers.plan.name: _draws_table(integers, draws, seed).drop_columns([DRAW]) for integers in noisy
+        integers.plan.name: _draws_table(plan, integers, draws, seed).drop_columns([DRAW])
+        for integers in noisy
     }
     others, sql = used(public, plan.post), repeated.unordered(found.post).sql("duckdb")
 
@@ -214,39 +215,50 @@ def percentile_sql(
     )
 
 
-def _draws_table(noisy: NoisyIntegers, draws: int, seed: int, only: Integers | None = None) -> pa.Table:
+def _draws_table(
+    plan: QueryPlan, noisy: NoisyIntegers, draws: int, seed: int, only: Integers | None = None
+) -> pa.Table:
     """The noisy table, drawn again many times, each column in the type that it has in the answer.
 
-    Tables that are estimated from the same marginals have their noise together, by the seed; but a row that is made of
-    one group alone needs the law of that group only.
+    Tables that are estimated from the same marginals have their noise together, by the seed. Rows that are made of one
+    group alone, of `only` some, have the draws that these groups have among all; but where all are too many to be drawn
+    so often, those of each group follow from its own integers, and from the law of that group only.
     """
     import pyarrow as pa
 
     cells = np.arange(noisy.plan.cells) if only is None else only
     data: dict[str, pa.Array] = {
         DRAW: arrow.column(np.repeat(np.arange(draws), len(cells))),
-        CELL: arrow.column(np.tile(cells, draws)),
+        CELL: arrow.column(np.tile(cells + noisy.first, draws)),
     }
-    index = arrow.column(np.tile(cells, draws))
+    index = data[CELL]
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
+    together = only is None or (noisy.whole and draws_for(plan.releases, draws) >= draws)
     by_measure: dict[int, list[int]] = {}
     for number, aggregate in enumerate(noisy.plan.aggregates):
         by_measure.setdefault(aggregate.measure, []).append(number)
     values: dict[int, Floats] = {}
     for measure, asked in by_measure.items():
         quantities = [noisy.plan.aggregates[index].quantity for index in asked]
-        entries = noisy.of(noisy.plan.aggregates[asked[0]], cells)
+        entries = noisy.of(noisy.plan.aggregates[asked[0]], EVERY if together else cells)
         people = noisy.plan.people
-        if noisy.plan.law is not None and only is None and (people is None or measure not in people.sampled):
-            again = noise_again(noisy.plan, measure, draws, seed) + entries
+        if noisy.plan.law is not None and together and (people is None or measure not in people.sampled):
+            own = table_seed(seed, plan, noisy.plan)
+            again = noise_again(noisy.plan, measure, draws, own) + entries
             estimate = noisy.plan.measures[measure].estimate
             values.update(
                 (index, estimate(quantity, again)) for index, quantity in zip(asked, quantities, strict=True)
             )
             continue
-        values.update(zip(asked, drawn_again(noisy.plan, measure, quantities, entries, draws), strict=True))
+        if together:
+            generator = np.random.default_rng([table_seed(seed, plan, noisy.plan, together=False), measure])
+            found = drawn_again(noisy.plan, measure, quantities, entries, draws, generator)
+        else:
+            found = drawn_alone(noisy.plan, measure, quantities, entries, draws)
+        values.update(zip(asked, found, strict=True))
     for number, aggregate in enumerate(noisy.plan.aggregates):
-        data[aggregate_name(number)] = _as_answered(values[number].reshape(-1), aggregate.whole)
+        drawn = values[number][:, cells] if together else values[number]
+        data[aggregate_name(number)] = _as_answered(drawn.reshape(-1), aggregate.whole)
     return pa.table(data)
 
 

@@ -92,7 +92,13 @@ class ByClass:
         """The same for the groups of one class."""
         return replace(self, only=group)
 
-    def sample_noise(self, measure: int, shape: tuple[int, ...], groups: NDArray[np.intp]) -> Floats:
+    def sample_noise(
+        self,
+        measure: int,
+        shape: tuple[int, ...],
+        groups: NDArray[np.intp],
+        generator: np.random.Generator,
+    ) -> Floats:
         """Noise of the integers of some groups, drawn anew: float64 array (draws, groups, integers).
 
         This simulates; it protects nothing.
@@ -101,11 +107,12 @@ class ByClass:
             measure: its number.
             shape: of the array.
             groups: the class of each group.
+            generator: draws it.
         """
         out = np.empty(shape)
         for group in np.unique(groups).tolist():
             mask = groups == group
             out[:, mask] = self.narrowed(group).law.sample_noise(
-                measure, (shape[0], int(mask.sum()), *shape[2:])
+                measure, (shape[0], int(mask.sum()), *shape[2:]), generator
             )
         return out

@@ -117,12 +117,12 @@ class Estimated:
         """How many more cells are drawn where all tables of the workload are drawn again."""
         return self.strategy.cells
 
-    def sample_noise(self, measure: int, shape: tuple[int, ...]) -> Floats:
+    def sample_noise(self, measure: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         """Noise of single cells, drawn anew: n equal Laplace variables are the difference of two gamma ones.
 
         This simulates; it protects nothing, so NumPy's generator will do.
         """
-        out, generator = np.zeros(shape), np.random.default_rng()
+        out = np.zeros(shape)
         for scale, count in zip(*self.law, strict=True):
             out += scale * (generator.gamma(count, size=shape) - generator.gamma(count, size=shape))
         return out * float(self.scales[measure])

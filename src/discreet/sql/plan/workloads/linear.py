@@ -73,12 +73,11 @@ class LinearLaw:
         number = squares**2 / np.maximum(np.sum(top**4, axis=-1) * fourths, 1e-300)
         return np.asarray(largest * np.sqrt(2 * squares) * effective(np.maximum(number, 1), confidence))
 
-    def sample_noise(self, measure: int, shape: tuple[int, ...]) -> Floats:
+    def sample_noise(self, measure: int, shape: tuple[int, ...], generator: np.random.Generator) -> Floats:
         """Noise of single groups, drawn anew, each as of the group with the most.
 
         This simulates; it protects nothing, so NumPy's generator will do.
         """
-        generator = np.random.default_rng()
         if self.gaussian:
             spread = np.sqrt(2 * np.sum(self.heaviest**2))
             return generator.normal(0.0, spread * float(self.scales[measure]), shape)
