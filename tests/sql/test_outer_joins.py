@@ -53,6 +53,7 @@ def same(session: dp.Session, plain: duckdb.DuckDBPyConnection, sql: str) -> Non
             )
 
 
+PARTLY = "visits AS v LEFT JOIN (SELECT * FROM few WHERE county < 'X') AS f ON v.county = f.county"
 JOINS = [
     "SELECT d.day, COUNT(v.patient) AS n FROM days AS d LEFT JOIN visits AS v ON v.day = d.day GROUP BY d.day",
     "SELECT d.day, COUNT(*) AS n FROM days AS d LEFT JOIN visits AS v ON v.day = d.day GROUP BY d.day",
@@ -102,6 +103,14 @@ JOINS = [
     "SELECT main.visits.county, COUNT(*) AS n FROM main.visits GROUP BY 1",
     "SELECT region, COUNT(*) AS n FROM main.visits JOIN main.counties AS c ON c.county = visits.county GROUP BY 1",
     "SELECT county, pop FROM main.counties",
+    f"SELECT f.pop, COUNT(*) AS n FROM {PARTLY} GROUP BY f.pop",
+    f"SELECT f.county, 100.0 * COUNT(*) / SUM(COUNT(*)) OVER () AS share FROM {PARTLY} GROUP BY 1",
+    f"SELECT f.county, sex, COUNT(*) AS n, SUM(v.cost) AS c FROM {PARTLY} JOIN people ON v.patient = id GROUP BY ALL",
+    f"SELECT pop, COUNT(*) AS n FROM (SELECT patient, f.pop FROM {PARTLY} GROUP BY patient, f.pop) AS g GROUP BY pop",
+    f"SELECT coalesce(f.pop, 0) AS k, COUNT(*) AS n FROM {PARTLY} GROUP BY k",
+    f"SELECT f.pop, COUNT(*) AS n FROM {PARTLY} "
+    + " ".join(f"LEFT JOIN few AS f{i} ON v.county = f{i}.county" for i in range(5))
+    + " GROUP BY f.pop",
 ]
 
 
@@ -152,3 +161,11 @@ def test_a_check_that_lets_everything_pass_is_caught(
             session, plain, "SELECT f.county, COUNT(*) AS n FROM few AS f LEFT JOIN visits AS v "
             "ON v.county = f.county GROUP BY 1"
         )  # fmt: skip
+
+
+def test_whether_rows_may_lack_a_partner_is_told_from_public_values(session: dp.Session) -> None:
+    """Refusals, prices and shapes know no row: the group is there where the text and the policy leave it."""
+    expected = {"TRUE": 3, "v.county = 'A'": 1, "f.county IS NOT NULL": 2, "f.county IS NULL": 1}
+    for where, groups in expected.items():
+        question = f"SELECT f.county, COUNT(*) AS n FROM {PARTLY} WHERE {where} GROUP BY f.county"
+        assert session.preview(question, epsilon=1).groups == groups

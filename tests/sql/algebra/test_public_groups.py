@@ -28,7 +28,7 @@ from discreet.sql.algebra.trial import Trial
 from discreet.sql.plan.planner import plan
 
 RANDOM_CASES = examples(24, 2000)
-DECIDING = ("CASE", "nullif", "NULLIF", ">", "<", "decided")
+DECIDING = ("CASE", "nullif", "NULLIF", ">", "<", "decided", "partner")
 """In the name of a key whose NULL is a group."""
 FIRST, DAYS = dt.date(2024, 2, 20), 12
 START, STEP, STEPS = dt.datetime(2024, 2, 28), dt.timedelta(minutes=30), 120
@@ -109,6 +109,9 @@ def check(sql: str) -> None:
     assert set(found) == truth, sql
 
 
+PARTNERS = "(SELECT city AS partner, state AS partner_state, size FROM towns) AS p"
+PARTLY = f"t LEFT JOIN {PARTNERS} ON t.educ = p.size"
+"""Of the educations the towns have some, so that there are rows without a partner."""
 WRITTEN = [
     question(["educ"], "educ IN (2, 3)"),
     question(["educ", "sex"], "(educ = 2 AND sex = 'M') OR (educ = 3 AND sex = 'F')"),
@@ -167,6 +170,25 @@ WRITTEN = [
     question(["d", "month(d)"], "TRUE"),
     question(["sex", "CASE WHEN sex = 'M' THEN 'man' END"], "TRUE"),
     question(["educ"], "educ = NULL"),
+    question(["partner"], "TRUE", PARTLY),
+    question(["partner", "sex"], "sex = 'M'", PARTLY),
+    question(["partner", "educ"], "TRUE", PARTLY),
+    question(["partner"], "educ IN (1, 2)", PARTLY),
+    question(["partner"], "educ = 4", PARTLY),
+    question(["partner"], "age > 1", f"t LEFT JOIN {PARTNERS} ON t.educ + 1 = p.size"),
+    question(["partner"], "sex = 'M'", f"t LEFT JOIN {PARTNERS} ON t.free = p.size"),
+    question(["partner"], "partner IS NOT NULL", PARTLY),
+    question(["upper(partner)"], "TRUE", PARTLY),
+    question(["coalesce(partner, 'other')"], "TRUE", PARTLY),
+    question(["CASE WHEN partner IS NULL THEN 'other' ELSE 'town' END"], "TRUE", PARTLY),
+    question(["partner IS NULL"], "TRUE", PARTLY),
+    question(["partner"], "TRUE", f"t LEFT JOIN {PARTNERS} ON TRUE"),
+    question(["partner"], "sex = 'M'", f"(SELECT partner, sex FROM {PARTLY}) AS s"),
+    question(["partner", "partner_state"], "TRUE", f"{PARTLY} LEFT JOIN towns AS o ON o.city = p.partner"),
+    question(["partner", "month(ts)"], "ts > TIMESTAMP '2024-02-28 12:30:00'",
+             f"t LEFT JOIN {PARTNERS} ON dayofmonth(t.ts) = p.size"),
+    question(["partner", "state"], "TRUE", "t JOIN towns AS o ON t.educ = o.size "
+             f"LEFT JOIN {PARTNERS} ON p.size = o.size AND p.partner_state = 'S1'"),
 ]  # fmt: skip
 
 
@@ -225,6 +247,7 @@ FAULTS = {
     "moments are not sampled beside literals": ("discreet.sql.algebra.trial.BESIDE", ()),
     "conditions are not weighed": ("discreet.sql.algebra.trial.conjuncts", lambda conditions: []),
     "NULL is no group": ("discreet.sql.algebra.trial.has_null_group", lambda key: False),
+    "rows without a partner are no group": ("discreet.sql.algebra.trial.holds_null", lambda key: False),
     "nothing is traced": ("discreet.sql.algebra.public_groups.branches", _untraced),
 }  # fmt: skip
 

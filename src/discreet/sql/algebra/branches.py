@@ -143,7 +143,7 @@ def _selected(relation: rel.Select, numbers: Iterator[int]) -> Iterator[Branch]:
     for branch in _branches(relation.source, numbers):
         conditions = branch.conditions + branch.all_over_leaves(relation.where)
         if branch.unmatched and relation.where is not None:
-            judged = any(_holds_null(branch.over_leaves(leaf)) for leaf in leaves(relation.where))
+            judged = any(holds_null(branch.over_leaves(leaf)) for leaf in leaves(relation.where))
             branch = dataclasses.replace(branch, judged=branch.judged or judged)
         if relation.items is None:
             yield _with(branch, conditions=conditions)
@@ -230,9 +230,10 @@ def _small(expression: Expression) -> bool:
     return not found
 
 
-def _holds_null(expression: Expression) -> bool:
+def holds_null(expression: Expression) -> bool:
+    """Whether a part of an expression is NULL, such as a column of a table in which a row found no partner."""
     if isinstance(expression, Call):
-        return any(map(_holds_null, expression.args))
+        return any(map(holds_null, expression.args))
     return isinstance(expression, Literal) and expression.value is None
 
 

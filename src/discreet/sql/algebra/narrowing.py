@@ -1,7 +1,7 @@
 """The limits that a condition sets to single columns: `age >= 65` leaves the values from 65 up, and no NULL.
 
 Only comparisons with literals are read here. They are read exactly, so that a condition that was read can be left out
-where the narrowed columns are looked at.
+where the narrowed columns are looked at. Beside them stands where an expression cuts moments, or compares them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from discreet.sql.expressions.expression import Call, Column, Expression, Litera
 from discreet.sql.expressions.span import Span, Value, number, of_values
 from discreet.sql.functions import call
 from discreet.sql.functions.calendar import DAY
+from discreet.sql.functions.dates import moment_grain
 
 MIRRORED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "le": "gt", "gt": "le", "ge": "lt"}
@@ -214,3 +215,42 @@ def _again(name: str, args: tuple[Expression, ...]) -> Call | None:
         return call(name, *args)
     except KeyError:
         return None  # made by other means than a line of the table
+
+
+def _plain_moment(expression: Expression) -> Column | None:
+    """The column of moments that an expression is, but for those outside the calendar, which are NULL."""
+    while isinstance(expression, Call) and expression.name == "in_years":
+        expression = expression.args[0]
+    return expression if isinstance(expression, Column) and expression.type is Type.TIMESTAMP else None
+
+
+def moment_in(expression: Call) -> tuple[str, int | None, list[Fraction]] | None:
+    """For a call that cuts a moment to a unit or compares it with literals: the column, the unit, and the literals."""
+    grain = moment_grain(expression)
+    if grain is not None:
+        column = _plain_moment(expression.args[grain[0]])
+        return None if column is None else (column.name, grain[1], [])
+    if expression.name not in (*MIRRORED, "in"):
+        return None
+    columns = [column for arg in expression.args if (column := _plain_moment(arg)) is not None]
+    values = [arg.value for arg in expression.args if isinstance(arg, Literal) and arg.value is not None]
+    if len(columns) != 1 or len(values) != len(expression.args) - 1:
+        return None
+    places = [number(value) for value in values]
+    return (
+        None if None in places else (columns[0].name, None, [place for place in places if place is not None])
+    )
+
+
+def uses_of(expression: Expression, name: str, grains: list[int], literals: list[int]) -> None:
+    """Collect the units that a column of moments is cut to, and the literals that it is compared with."""
+    if not isinstance(expression, Call):
+        return
+    found = moment_in(expression)
+    if found is not None:
+        if found[0] == name:
+            grains += [] if found[1] is None else [found[1]]
+            literals += [math.floor(place) for place in found[2]]
+        return
+    for arg in expression.args:
+        uses_of(arg, name, grains, literals)

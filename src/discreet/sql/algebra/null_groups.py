@@ -1,11 +1,13 @@
 """Which keys have a group of NULL: those whose NULL the query or the type makes, like FALSE and TRUE.
 
 A CASE without ELSE, NULLIF and a comparison with NULL decide something of every row, and NULL is one of the things that
-they decide. So it is a group beside the others, whoever is in it. The NULL of a column whose keys the policy lists is
-not listed there, and a number or a date that is missing is no value of its bounds: rows without these are dropped.
+they decide. So it is a group beside the others, whoever is in it. A column of a public table is NULL behind an outer
+join in rows without a partner, which the query keeps: they are a group, too (`trial`). The NULL of a column whose keys
+the policy lists is not listed there, and a number or a date that is missing is no value of its bounds: rows without
+these are dropped.
 
-Privacy: whether there is such a group follows from the text and the policy. A row is in one group at most as before, so
-that no sensitivity changes.
+Privacy: whether there is such a group follows from the text, the policy and public tables. A row is in one group at
+most as before, so that no sensitivity changes.
 """
 
 from __future__ import annotations

@@ -10,17 +10,19 @@ Privacy: the groups are a function of the text, the policy and the public tables
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import TypeAlias
 
 from discreet.records import dataclass
+from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.branches import NotTracedError, branches
 from discreet.sql.algebra.keys import public_values
 from discreet.sql.algebra.null_groups import has_null_group
 from discreet.sql.algebra.relation import Relation
+from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.algebra.trial import Block, Group, Trial
-from discreet.sql.expressions.expression import Expression
+from discreet.sql.expressions.expression import Expression, leaves
 from discreet.sql.expressions.span import Value
 
 MOST_JOINT = 100_000
@@ -62,13 +64,41 @@ def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[Public
     try:
         trials = [Trial(branch, keys) for branch in branches(relation)]
     except NotTracedError:
-        return _apart_each(listed)
+        outer = frozenset(_kept_without(relation))
+        return _apart_each(
+            [
+                (*values, None)
+                if values is not None and None not in values and _lacks(key, outer)
+                else values
+                for key, values in zip(keys, listed, strict=True)
+            ]
+        )
     known = [index for index in range(len(keys)) if all(trial.values(index) is not None for trial in trials)]
     found = _united(trials, known) if len(trials) > 1 else trials[0].groups(known)
     order = [
         _places(listed[index], [trial.values(index) or () for trial in trials]) for index in range(len(keys))
     ]
     return [_sorted(part, order) for block in found for part in _apart(*block)]
+
+
+def _kept_without(relation: object) -> Iterator[str]:
+    """The columns of the public tables in which rows may find no partner, and are kept."""
+    if (
+        isinstance(relation, rel.PublicJoin)
+        and relation.outer
+        and not isinstance(relation.table, ReleasedTable)
+    ):
+        yield from relation.table.data.column_names
+    for part in ("left", "right", "source"):
+        if (inner := getattr(relation, part, None)) is not None:
+            yield from _kept_without(inner)
+    for inner in getattr(relation, "parts", ()):
+        yield from _kept_without(inner)
+
+
+def _lacks(key: Expression, outer: frozenset[str]) -> bool:
+    """Whether the NULL of a key is that of rows without a partner, where nobody traced the rows."""
+    return key.span.nullable and any(leaf.name in outer for leaf in leaves(key))
 
 
 def _with_null(key: Expression, values: Values | None) -> Values | None:

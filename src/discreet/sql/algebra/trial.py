@@ -13,23 +13,22 @@ from __future__ import annotations
 import datetime as dt
 import math
 from collections.abc import Iterable, Sequence
-from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from discreet.engines.schema import Type, arrow_type
 from discreet.release.noisy_schema import key_name
-from discreet.sql.algebra.branches import Branch, Joined
+from discreet.sql.algebra.branches import Branch, Joined, holds_null
 from discreet.sql.algebra.keys import MAX_EVALUATED, column_values, listed_values, public_values
 from discreet.sql.algebra.multiplicity import most_alike
-from discreet.sql.algebra.narrowing import MIRRORED, conjuncts, narrowed, rebuilt
+from discreet.sql.algebra.narrowing import conjuncts, moment_in, narrowed, rebuilt, uses_of
 from discreet.sql.algebra.null_groups import has_null_group
 from discreet.sql.dialects.duckdb import DUCKDB
 from discreet.sql.expressions.canonical import distinct
 from discreet.sql.expressions.expression import Call, Column, Expression, Literal, leaves, spell
-from discreet.sql.expressions.span import MICROSECOND, Value, number
+from discreet.sql.expressions.span import MICROSECOND, Value
 from discreet.sql.functions import call
-from discreet.sql.functions.dates import FIRST, LAST, moment_grain
+from discreet.sql.functions.dates import FIRST, LAST
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,6 +58,8 @@ class Trial:
         self._columns, rest = narrowed(conditions, own)
         self._narrowed = {name for name, column in self._columns.items() if column != own[name]}
         self.empty = any(map(never_met, self._columns.values()))
+        for leaf in (leaf for on in self._ons() for leaf in leaves(on) if self._is_private(leaf)):
+            self._columns.setdefault(leaf.name, leaf)
         self._keys = [rebuilt(key, self._columns) for key in traced]
         self._given = [rebuilt(condition, self._columns) for condition in rest]
         self._moments = {
@@ -69,6 +70,13 @@ class Trial:
         self._conditions = [
             weak for condition in self._given if (weak := self._weakened(condition)) is not None
         ]
+
+    def _ons(self) -> list[Expression]:
+        return [on for _, on in self._lonely if on is not None]
+
+    def _is_private(self, leaf: Column) -> bool:
+        prefix = self._prefix(leaf.name)
+        return prefix not in self._joined and all(prefix != table.prefix for table, _ in self._lonely)
 
     def values(self, index: int) -> Group | None:
         """Every value of a key by itself; None where it is not public."""
@@ -89,7 +97,35 @@ class Trial:
         named = self._named(key) if self._read(key) is None else None
         if named is not None:
             return named if values is None else tuple(value for value in values if value in named)
-        return (*values, None) if values is not None and has_null_group(key) else values
+        return (*values, None) if values is not None and self._has_null(key) else values
+
+    def _has_null(self, key: Expression) -> bool:
+        if has_null_group(key) or not self._null_is_group(key):
+            return has_null_group(key)
+        sources = self._read(key)
+        if sources is None or self._size(sources) > MAX_EVALUATED:
+            return True
+        return (None,) in self._run([key], sources, [])  # COALESCE makes a value of it
+
+    def _may_lack(self, key: Expression) -> bool:
+        """Whether a key reads a column of a public table in which rows of this branch found no partner."""
+        return bool(self._lonely) and holds_null(key)
+
+    def _null_is_group(self, key: Expression) -> bool:
+        """Whether the NULL of a key is a group: the query decides it, or it is that of rows without a partner."""
+        return has_null_group(key) or (self._may_lack(key) and self._apart)
+
+    @cached_property
+    def _apart(self) -> bool:
+        """Whether a row can be without a partner in each of those tables, as far as public values tell."""
+        for table, on in self._lonely:
+            sources = frozenset() if on is None else self._read(on, table.prefix)
+            if sources is None or self._size(sources) > MAX_EVALUATED:
+                continue
+            given = [c for c in self._conditions if (self._read(c) or frozenset()) <= sources]
+            if not self._run([Literal(1, Type.INTEGER)], sources, given):
+                return False
+        return True
 
     def _named(self, key: Expression) -> Group | None:
         """The values of a key that a condition lists, as `left(phone, 2) IN ('13', '31')`; None where none does."""
@@ -185,7 +221,7 @@ class Trial:
             if self._prefix(expression.name) in self._joined or self._listed(expression.name) is not None:
                 return frozenset({self._source(expression.name)})
             return None
-        moment = _moment_in(expression)
+        moment = moment_in(expression)
         if moment is not None and moment[0] in self._moments:
             return frozenset({moment[0]})
         parts = [self._read(arg, besides) for arg in expression.args]
@@ -198,8 +234,8 @@ class Trial:
             return None
         grains: list[int] = []
         literals: list[int] = []
-        for expression in (*self._keys, *self._given):
-            _uses(expression, name, grains, literals)
+        for expression in (*self._keys, *self._given, *self._ons()):
+            uses_of(expression, name, grains, literals)
         assert span.lo is not None
         assert span.hi is not None
         first, last = math.ceil(span.lo), math.floor(span.hi)
@@ -332,7 +368,7 @@ class Trial:
                     + ")"
                 )
         listed = [f"{spell(key, DUCKDB)} AS {key_name(index)}" for index, key in enumerate(keys)]
-        where += [f"{spell(key, DUCKDB)} IS NOT NULL" for key in keys if not has_null_group(key)]
+        where += [f"{spell(key, DUCKDB)} IS NOT NULL" for key in keys if not self._null_is_group(key)]
         read_from = ", ".join(name for name in tables if name.startswith("source_")) or "(SELECT 1) AS one"
         with Sandbox(tables) as sandbox:
             answer = sandbox.run(
@@ -351,42 +387,3 @@ def never_met(column: Column) -> bool:
     """Whether conditions left a column no value."""
     lo, hi = column.span.lo, column.span.hi
     return column.span.domain == () or (lo is not None and hi is not None and lo > hi)
-
-
-def _plain_moment(expression: Expression) -> Column | None:
-    """The column of moments that an expression is, but for those outside the calendar, which are NULL."""
-    while isinstance(expression, Call) and expression.name == "in_years":
-        expression = expression.args[0]
-    return expression if isinstance(expression, Column) and expression.type is Type.TIMESTAMP else None
-
-
-def _moment_in(expression: Call) -> tuple[str, int | None, list[Fraction]] | None:
-    """For a call that cuts a moment to a unit or compares it with literals: the column, the unit, and the literals."""
-    grain = moment_grain(expression)
-    if grain is not None:
-        column = _plain_moment(expression.args[grain[0]])
-        return None if column is None else (column.name, grain[1], [])
-    if expression.name not in (*MIRRORED, "in"):
-        return None
-    columns = [column for arg in expression.args if (column := _plain_moment(arg)) is not None]
-    values = [arg.value for arg in expression.args if isinstance(arg, Literal) and arg.value is not None]
-    if len(columns) != 1 or len(values) != len(expression.args) - 1:
-        return None
-    places = [number(value) for value in values]
-    return (
-        None if None in places else (columns[0].name, None, [place for place in places if place is not None])
-    )
-
-
-def _uses(expression: Expression, name: str, grains: list[int], literals: list[int]) -> None:
-    """Collect the units that a column of moments is cut to, and the literals that it is compared with."""
-    if not isinstance(expression, Call):
-        return
-    found = _moment_in(expression)
-    if found is not None:
-        if found[0] == name:
-            grains += [] if found[1] is None else [found[1]]
-            literals += [math.floor(place) for place in found[2]]
-        return
-    for arg in expression.args:
-        _uses(arg, name, grains, literals)

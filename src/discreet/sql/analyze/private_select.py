@@ -248,8 +248,6 @@ class PrivateSelect:
                 if not has_aggregate(item) and list(item.find_all(exp.Column))
             }
             return [key for index, key in keys.items() if not self._follows(index, keys)]
-        if group.args.get("totals"):
-            raise self.refuse(group, "WITH TOTALS is not supported.", "Use ROLLUP.")
         return [self._dereferenced(node, select.expressions) for node in group.expressions]
 
     def _follows(self, index: int, keys: Mapping[int, exp.Expr]) -> bool:

@@ -16,6 +16,7 @@ from discreet.engines.sandbox import for_strangers
 from discreet.errors import QueryRefused
 from discreet.sql.syntax import looking, named_windows, pivot_statement, rewrites
 from discreet.sql.syntax.aggregate_names import RENAMED, has_other_names, use_known_names
+from discreet.sql.syntax.forms import foreign_clauses, type_parameters
 from discreet.sql.syntax.names.quoted import unquoted
 from discreet.sql.syntax.nodes import every, has_window
 from discreet.sql.syntax.refusal import refuse, refuse_at
@@ -175,6 +176,8 @@ def _check(statement: exp.Query, text: str) -> str:
         raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
     if for_strangers():
         _see_size(nodes)
+    foreign_clauses.see(nodes, text)
+    type_parameters.see(nodes, text)
     kinds = {type(node) for node in nodes}
     if not kinds.isdisjoint({exp.Any, exp.All, exp.Values}):
         rewrites.quantified(statement)

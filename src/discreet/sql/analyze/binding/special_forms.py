@@ -260,6 +260,9 @@ def _cast(binder: Binder, node: exp.Expr) -> Expression:
     to = node.args["to"]
     kind = to.this
     inner = node.this
+    if kind in (_TYPE.TIMESTAMP, _TYPE.TIMESTAMPNTZ) and any(p.name != "6" for p in to.expressions):
+        raise binder.refuse(node, "A time stamp here has microseconds.",
+                            "Write TIMESTAMP, and date_trunc('second', x) around it.")  # fmt: skip
     if isinstance(inner, exp.Literal) and inner.is_string and kind in (
         _TYPE.DATE, _TYPE.TIMESTAMP, _TYPE.TIMESTAMPNTZ,
     ):  # fmt: skip

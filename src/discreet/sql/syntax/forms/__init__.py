@@ -1,0 +1,1 @@
+"""Forms that the parser takes and DuckDB does not have: refused, as nobody reads them."""

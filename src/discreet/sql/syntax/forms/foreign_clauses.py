@@ -1,0 +1,129 @@
+"""Clauses of other databases, which the parser takes and nobody reads: the answer would be that to another question.
+
+Of each kind of clause the parts are listed that DuckDB has, and every other part is refused, whichever it is. So a part
+that a later parser knows is refused, too, until it is listed here and read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+
+from discreet.errors import QueryRefused
+from discreet.sql.syntax.refusal import refuse, refuse_at
+
+_BEHIND = ("with_", "joins", "pivots", "sample", "laterals", "order", "limit", "offset", "locks")
+_OF_SETS = ("this", "expression", "distinct", "by_name", *_BEHIND)
+_FRAME = ("this", "partition_by", "order", "spec", "alias", "over")
+READ: Final[dict[type[exp.Expr], frozenset[str]]] = {
+    kind: frozenset(names)
+    for kind, names in {
+        exp.Select: ("expressions", "distinct", "from_", "where", "group", "having", "qualify", "windows", "into",
+                     *_BEHIND),
+        exp.Union: _OF_SETS, exp.Intersect: _OF_SETS, exp.Except: _OF_SETS,
+        exp.Subquery: ("this", "alias", *_BEHIND),
+        exp.Table: ("this", "alias", "db", "catalog", "joins", "pivots", "sample", "ordinality"),
+        exp.Join: ("this", "on", "side", "kind", "using", "method", "pivots"),
+        exp.Group: ("expressions", "all"),
+        exp.Order: ("this", "expressions"), exp.Ordered: ("this", "desc", "nulls_first"),
+        exp.Limit: ("expression", "limit_options"), exp.Fetch: ("direction", "count", "limit_options"),
+        exp.LimitOptions: ("percent", "rows"), exp.Offset: ("expression",),
+        exp.Window: _FRAME, exp.With: ("expressions", "recursive"),
+        exp.CTE: ("this", "alias", "materialized", "key_expressions"),
+        exp.Cast: ("this", "to"), exp.TryCast: ("this", "to", "safe", "requires_string"),
+        exp.Column: ("this", "table", "db", "catalog"),
+    }.items()
+}  # fmt: skip
+"""By each kind of clause, the parts that DuckDB has."""
+_WORDS: Final = {
+    "rollup": "WITH ROLLUP", "cube": "WITH CUBE", "totals": "WITH TOTALS", "sort": "SORT BY", "cluster": "CLUSTER BY",
+    "distribute": "DISTRIBUTE BY", "all": "GROUP BY DISTINCT", "with_ties": "WITH TIES", "percent": "PERCENT",
+    "with_fill": "WITH FILL", "siblings": "SIBLINGS", "default": "DEFAULT", "kind": "AS", "connect": "CONNECT BY",
+    "match": "MATCH_RECOGNIZE", "for_": "FOR", "hints": "A hint how a table is read", "join_mark": "(+)",
+    "when": "An earlier version of a table", "version": "An earlier version of a table",
+}  # fmt: skip
+"""The words that a part begins with, where its name in the tree is another one."""
+_FLAGS: Final = frozenset({"with_ties", "percent"})
+"""Parts that the tree always has, and that are true where the text has them."""
+
+
+def see(nodes: Iterable[exp.Expr], text: str) -> None:
+    """See that every clause has the parts alone that DuckDB has.
+
+    Raises:
+        QueryRefused: it has another one, or a form of one that DuckDB does not have.
+    """
+    for node in nodes:
+        read = READ.get(type(node))
+        if read is not None:
+            for name in strange(node, read):
+                raise _refused(node, name, text)
+        if isinstance(node, exp.Star) and isinstance(node.parent, exp.Count) and any(node.args.values()):
+            raise refuse(node.parent, text, "COUNT(*) counts rows, whichever columns they have.",
+                         "Write COUNT(*), or COUNT(x) for the rows in which x is there.")  # fmt: skip
+
+
+def strange(node: exp.Expr, read: frozenset[str]) -> Iterator[str]:
+    """The parts of a clause that are not read, by their names in the tree."""
+    for name, value in node.args.items():
+        if name not in read and (value if name in _FLAGS else value is not None and value != []):
+            yield name
+    if isinstance(node, exp.Group) and node.args.get("all") is not None and node.expressions:
+        yield "all"
+    if isinstance(node, exp.Fetch) and _option(node, "percent"):
+        yield "percent"
+    if (
+        isinstance(node, exp.Join)
+        and node.args.get("side")
+        and (_of_one_side(node) or _without_partners(node))
+    ):
+        yield "side"
+
+
+def _of_one_side(join: exp.Join) -> bool:
+    return join.args.get("kind") in ("SEMI", "ANTI")
+
+
+def _without_partners(join: exp.Join) -> bool:
+    """Whether nothing says which rows are partners."""
+    return not any(join.args.get(part) for part in ("on", "using", "method"))
+
+
+def _option(node: exp.Fetch, name: str) -> bool:
+    options = node.args.get("limit_options")
+    return options is not None and bool(options.args.get(name))
+
+
+def _refused(node: exp.Expr, name: str, text: str) -> QueryRefused:
+    said, fix = _WORDS.get(name, name.strip("_").replace("_", " ").upper()), "Leave it out."
+    if isinstance(node, exp.Group):
+        keys = ", ".join(key.sql("duckdb") for key in node.expressions) or "a, b"
+        fix = f"Write GROUP BY {'CUBE' if name == 'cube' else 'ROLLUP'} ({keys})."
+        if name == "all":
+            said, fix = f"GROUP BY {'ALL' if node.args['all'] else 'DISTINCT'}", f"Write GROUP BY {keys}."
+            return _pointed(node, said, text, f"{said} with keys behind it is not SQL of DuckDB.", fix)
+    elif isinstance(node, exp.Join) and name == "side" and _of_one_side(node):
+        said, fix = f"{node.args['side']} {node.args['kind']} JOIN", f"Write {node.args['kind']} JOIN."
+    elif isinstance(node, exp.Join) and name == "side":
+        said, fix = f"A {node.args['side']} JOIN without ON", "Say with ON or USING which rows are partners."
+    elif name in ("sort", "cluster", "distribute", "siblings"):
+        fix = "Write ORDER BY."
+    elif name == "kind":
+        said, fix = f"SELECT AS {node.args['kind']}", "Leave AS and the word behind it out."
+    elif isinstance(node, exp.Cast):
+        fix = "Write CAST(x AS type), or TRY_CAST, which is NULL where x is no value of the type."
+    return _pointed(node, said, text, f"{said} is not SQL of DuckDB.", fix)
+
+
+def _pointed(node: exp.Expr, words: str, text: str, cause: str, fix: str) -> QueryRefused:
+    """The refusal, at the words where the text has them, and else at the clause."""
+    pattern = r"\s+".join(map(re.escape, words.split()))
+    starts = {token.start for token in DuckDB().tokenize(text)}
+    for found in re.finditer(pattern, text, re.IGNORECASE):
+        if found.start() in starts:
+            return refuse_at(text, *found.span(), cause, fix)
+    return refuse(node, text, cause, fix)
