@@ -188,7 +188,7 @@ def _within_conditions(release: UnplannedRelease) -> UnplannedRelease:
         for argument in (request.argument, request.other):
             if argument is not None and argument.span.bounded and is_of_values(request.quantity):
                 found = within(release.rows.relation, argument)
-                # A sum by itself has the noise of its largest value, whatever the least is.
+                # A sum by itself has the noise of its largest value; another least one changes nothing.
                 alone = request.quantity in ("sum", "distinct_sum")
                 if not alone or magnitude_of(found.span) != magnitude_of(argument.span):
                     narrower[argument] = found
