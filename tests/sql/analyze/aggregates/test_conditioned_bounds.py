@@ -286,8 +286,8 @@ def test_a_sum_below_a_limit_follows_from_the_sums_of_groups() -> None:
     session = shared.protect(rows, table="t", privacy_unit="row", bounds={"k": (0, 59)}, budget=100)
     session.sql("SELECT k, SUM(k) AS a FROM t GROUP BY k", epsilon=20)
     sql = "SELECT SUM(k) AS a FROM t WHERE k < 10"
-    asked = {"reuse": {"epsilon": 0.1, "reuse": True}, "within": {"within": {"a": 50}}}
-    for given in asked.values():
+    asked: list[dict[str, Any]] = [{"epsilon": 0.1, "reuse": True}, {"within": {"a": 50}}]
+    for given in asked:
         assert session.preview(sql, **given).cost == 0
         assert "free" in str(session.sql(sql, **given))
     assert session.budget.spent == 20
