@@ -144,7 +144,12 @@ def known_of(
     queries: Queries, question: SessionQuestion, earlier: Recall | None = None
 ) -> RecalledQuestion | None:
     """The earlier answers that a question may be made of; None where there are none, or it is not of that kind."""
-    plan = queries.planned(question)
+    return _known(queries, question, queries.planned(question), earlier)
+
+
+def _known(
+    queries: Queries, question: SessionQuestion, plan: QueryPlan, earlier: Recall | None
+) -> RecalledQuestion | None:
     if queries.remembered is None or not recallable(plan):
         return None
     found = recall(queries, queries.remembered) if earlier is None else earlier
@@ -161,15 +166,13 @@ def widely_known(
     Sums of groups have these bounds, so that those below a limit follow from them: `SUM(pay) … WHERE pay < 10` from
     `SUM(pay) … GROUP BY pay`. None where that is no other plan, or where a measure is not known.
     """
-    plan = queries.planned(question, narrowed=False)
-    if queries.remembered is None or not recallable(plan):
+    if queries.remembered is None:  # and another plan would be made for nothing
         return None
-    (release,) = plan.releases
-    if [own.measures for own in queries.planned(question).releases] == [release.measures]:
+    narrow, plan = queries.planned(question), queries.planned(question, narrowed=False)
+    if [own.measures for own in narrow.releases] == [own.measures for own in plan.releases]:
         return None
-    found = recall(queries, queries.remembered) if earlier is None else earlier
-    ways = found.known(release, mixes(plan.post))
-    return RecalledQuestion(question, plan, found, ways) if all(ways) else None
+    found = _known(queries, question, plan, earlier)
+    return found if found is not None and found.whole else None
 
 
 def errors_of(
@@ -193,7 +196,8 @@ def least(
     """
     targets = targets_of(within)
     known = known_of(queries, question.with_epsilon(ONE)) if reuse else None
-    wide = widely_known(queries, question.with_epsilon(ONE)) if reuse else None
+    earlier = None if known is None else known.recall
+    wide = widely_known(queries, question.with_epsilon(ONE), earlier) if reuse else None
     for whole in (known, wide):
         if whole is not None and whole.whole:
             errors = errors_of(queries, whole.shown(), question, group_rows)
@@ -226,7 +230,7 @@ def as_exact(queries: Queries, question: SessionQuestion) -> tuple[Fraction, Rec
     known = known_of(queries, question)
     if known is not None and not known.missing():
         return Fraction(0), known
-    wide = widely_known(queries, question)
+    wide = widely_known(queries, question, None if known is None else known.recall)
     if wide is not None and _as_exact_as(queries, wide, queries.planned(question)):
         return Fraction(0), wide
     if known is None:
