@@ -139,7 +139,6 @@ def plan_together(
         found.append(readings.reading(text, catalog, ReadingWay(delta > 0, intervals, before)))
         before += len(found[-1][1].releases)
     plain = [reading for _, reading in found]
-    narrow = [within_conditions(reading, intervals) for reading in plain]
 
     def released(chosen: Sequence[Reading]) -> tuple[list[Reading], Released]:
         limited = [with_row_limits(reading, limits) for reading in chosen]
@@ -154,8 +153,10 @@ def plan_together(
 
     limited, (releases, workloads, spent) = released(plain)
     # Those that are measured together share the wider bounds.
-    if not workloads and any(new is not old for new, old in zip(narrow, plain, strict=True)):
-        limited, (releases, workloads, spent) = released(narrow)
+    if not workloads:
+        narrow = [within_conditions(reading, intervals) for reading in plain]
+        if any(new is not old for new, old in zip(narrow, plain, strict=True)):
+            limited, (releases, workloads, spent) = released(narrow)
     own = iter(releases)
     each = []
     for text, (canonical, _), reading in zip(texts, found, limited, strict=True):

@@ -186,7 +186,9 @@ def _within_conditions(release: UnplannedRelease) -> UnplannedRelease:
     narrower: dict[Expression, Expression] = {}
     for request in release.requests:
         for argument in (request.argument, request.other):
-            if argument is not None and argument.span.bounded and is_of_values(request.quantity):
+            if argument is None or argument in narrower or not argument.span.bounded:
+                continue
+            if is_of_values(request.quantity):
                 found = within(release.rows.relation, argument)
                 # A sum by itself has the noise of its largest value; another least one changes nothing.
                 alone = request.quantity in ("sum", "distinct_sum")
