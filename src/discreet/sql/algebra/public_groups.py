@@ -81,7 +81,7 @@ def public_groups(relation: Relation, keys: Sequence[Expression]) -> list[Public
     return [_sorted(part, order) for block in found for part in _apart(*block)]
 
 
-def _kept_without(relation: object) -> Iterator[str]:
+def _kept_without(relation: Relation) -> Iterator[str]:
     """The columns of the public tables in which rows may find no partner, and are kept."""
     if (
         isinstance(relation, rel.PublicJoin)
@@ -89,11 +89,8 @@ def _kept_without(relation: object) -> Iterator[str]:
         and not isinstance(relation.table, ReleasedTable)
     ):
         yield from relation.table.data.column_names
-    for part in ("left", "right", "source"):
-        if (inner := getattr(relation, part, None)) is not None:
-            yield from _kept_without(inner)
-    for inner in getattr(relation, "parts", ()):
-        yield from _kept_without(inner)
+    for part in rel.parts(relation):
+        yield from _kept_without(part)
 
 
 def _lacks(key: Expression, outer: frozenset[str]) -> bool:
