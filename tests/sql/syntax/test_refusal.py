@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import sqlglot
 from sqlglot import exp
@@ -54,3 +56,16 @@ def test_a_statement_that_a_map_or_a_model_writes_is_cut_to_the_words_around_the
     text = f"SELECT {', '.join(f'SUM(a{number}) AS m{number}' for number in range(40))} FROM data"
     refused = refusal.refuse_at(text, 100, 105, "The cause.", "The fix.")
     assert all(len(line) <= 130 for line in refused.picture.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("SELECT 'WITH CUBE' AS a, b WITH CUBE", 27),
+        ("SELECT 'WITH CUBE' -- WITH CUBE", None),
+        ("SELECT 1", None),
+    ],
+)
+def test_words_are_found_behind_a_literal_that_has_them_too(text: str, start: int | None) -> None:
+    found = refusal.match_at_token(re.compile("WITH CUBE"), text)
+    assert (None if found is None else found.start()) == start

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
 
 from discreet.errors import QueryRefused
 
@@ -59,3 +62,19 @@ def place(node: exp.Expr | None, text: str) -> tuple[int, int] | None:
     if text.count("(", start, end) > text.count(")", start, end) and text[end : end + 1] == ")":
         end += 1
     return start, min(end, len(text))
+
+
+def match_at_token(pattern: re.Pattern[str], text: str) -> re.Match[str] | None:
+    """The first match that begins where a token does, so not inside a literal or a comment; None without one.
+
+    Args:
+        pattern: of the words.
+        text: a query that the tokenizer reads.
+    """
+    starts: set[int] | None = None
+    for found in pattern.finditer(text):
+        if starts is None:
+            starts = {token.start for token in DuckDB().tokenize(text)}
+        if found.start() in starts:
+            return found
+    return None

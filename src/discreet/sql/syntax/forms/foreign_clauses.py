@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
 
 from discreet.errors import QueryRefused
-from discreet.sql.syntax.refusal import refuse, refuse_at
+from discreet.sql.syntax.refusal import match_at_token, refuse, refuse_at
 
 _BEHIND = ("with_", "joins", "pivots", "sample", "laterals", "order", "limit", "offset", "locks")
 _OF_SETS = ("this", "expression", "distinct", "by_name", *_BEHIND)
@@ -121,9 +120,6 @@ def _refused(node: exp.Expr, name: str, text: str) -> QueryRefused:
 
 def _pointed(node: exp.Expr, words: str, text: str, cause: str, fix: str) -> QueryRefused:
     """The refusal, at the words where the text has them, and else at the clause."""
-    pattern = r"\s+".join(map(re.escape, words.split()))
-    starts = {token.start for token in DuckDB().tokenize(text)}
-    for found in re.finditer(pattern, text, re.IGNORECASE):
-        if found.start() in starts:
-            return refuse_at(text, *found.span(), cause, fix)
-    return refuse(node, text, cause, fix)
+    pattern = re.compile(r"\s+".join(map(re.escape, words.split())), re.IGNORECASE)
+    found = match_at_token(pattern, text)
+    return refuse(node, text, cause, fix) if found is None else refuse_at(text, *found.span(), cause, fix)

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.dialects.duckdb import DuckDB
 
-from discreet.sql.syntax.refusal import place, refuse, refuse_at
+from discreet.sql.syntax.refusal import match_at_token, place, refuse, refuse_at
 
 _TYPE = exp.DataType.Type
 _TEXTS = (_TYPE.VARCHAR, _TYPE.TEXT, _TYPE.CHAR, _TYPE.BPCHAR, _TYPE.NCHAR, _TYPE.NVARCHAR)
@@ -33,9 +32,7 @@ def see(nodes: Iterable[exp.Expr], text: str) -> None:
     Raises:
         QueryRefused: one has others.
     """
-    if (odd := _UNKEPT.search(text)) is not None and odd.start() in {
-        t.start for t in DuckDB().tokenize(text)
-    }:
+    if (odd := match_at_token(_UNKEPT, text)) is not None:
         raise refuse_at(text, *odd.span(1), "These are no parameters of the type VARCHAR.", "Write VARCHAR.")
     for node in nodes:
         if not isinstance(node, exp.DataType):
