@@ -58,9 +58,7 @@ def preview(
     elif used:
         epsilon, known = memory.as_exact(queries, asked)
     else:
-        offered = reuse is None
-        known = (memory.known_of(queries, asked) or memory.widely_known(queries, asked)) if offered else None
-        epsilon = asked.epsilon
+        epsilon, known = asked.epsilon, memory.best_known(queries, asked) if reuse is None else None
     asked = asked.with_epsilon(epsilon or ONE)
     plan = queries.planned(asked)
     if within is not None:

@@ -159,20 +159,27 @@ def _known(
 
 
 def widely_known(
-    queries: Queries, question: SessionQuestion, earlier: Recall | None = None
+    queries: Queries, question: SessionQuestion, known: RecalledQuestion | None
 ) -> RecalledQuestion | None:
     """The earlier answers that a question is made of with the bounds of the policy, not those of its conditions.
 
     Sums of groups have these bounds, so that those below a limit follow from them: `SUM(pay) … WHERE pay < 10` from
     `SUM(pay) … GROUP BY pay`. None where that is no other plan, or where a measure is not known.
     """
-    if queries.remembered is None:  # and another plan would be made for nothing
+    if queries.remembered is None:  # another plan would be made for nothing
         return None
-    narrow, plan = queries.planned(question), queries.planned(question, narrowed=False)
+    narrow, plan = (queries.planned(question, narrowed) for narrowed in (True, False))
     if [own.measures for own in narrow.releases] == [own.measures for own in plan.releases]:
         return None
-    found = _known(queries, question, plan, earlier)
+    found = _known(queries, question, plan, None if known is None else known.recall)
     return found if found is not None and found.whole else None
+
+
+def best_known(queries: Queries, question: SessionQuestion) -> RecalledQuestion | None:
+    """The earlier answers that a question is made of, with either bounds; else those that tell of a part of it."""
+    known = known_of(queries, question)
+    whole = known is not None and known.whole
+    return known if whole else widely_known(queries, question, known) or known
 
 
 def errors_of(
@@ -196,8 +203,7 @@ def least(
     """
     targets = targets_of(within)
     known = known_of(queries, question.with_epsilon(ONE)) if reuse else None
-    earlier = None if known is None else known.recall
-    wide = widely_known(queries, question.with_epsilon(ONE), earlier) if reuse else None
+    wide = widely_known(queries, question.with_epsilon(ONE), known) if reuse else None
     for whole in (known, wide):
         if whole is not None and whole.whole:
             errors = errors_of(queries, whole.shown(), question, group_rows)
@@ -230,7 +236,7 @@ def as_exact(queries: Queries, question: SessionQuestion) -> tuple[Fraction, Rec
     known = known_of(queries, question)
     if known is not None and not known.missing():
         return Fraction(0), known
-    wide = widely_known(queries, question, None if known is None else known.recall)
+    wide = widely_known(queries, question, known)
     if wide is not None and _as_exact_as(queries, wide, queries.planned(question)):
         return Fraction(0), wide
     if known is None:
@@ -283,12 +289,13 @@ def _lacking(
 
 def asked_anew(queries: Queries, question: SessionQuestion) -> str:
     """Which earlier answer would make a question, had its groups not lacked rows; "" where there is none."""
-    plan = queries.planned(question)
-    if queries.remembered is None or not recallable(plan):
+    if queries.remembered is None:
         return ""
     from discreet.session.memory.lacking import lacking
 
-    return lacking(plan, recall(queries, queries.remembered))
+    plans = [queries.planned(question, narrowed) for narrowed in (True, False)]
+    told = (lacking(plan, recall(queries, queries.remembered)) for plan in plans if recallable(plan))
+    return next(filter(None, told), "")
 
 
 def _foreseen(queries: Queries, question: SessionQuestion, within: Mapping[str, Number]) -> list[str]:

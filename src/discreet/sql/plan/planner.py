@@ -91,7 +91,7 @@ def plan(
         narrow = within_conditions(plain, intervals) if narrowed else plain
         if narrow is plain or len(plain.releases) > 1:
             found = released(plain)
-            if narrow is plain or found[0][1]:  # those that are measured together share the wider bounds
+            if narrow is plain or found[0][1]:  # where some are measured together, all keep the wider bounds
                 return found
         return released(narrow)
 
@@ -152,7 +152,7 @@ def plan_together(
         return limited, made
 
     limited, (releases, workloads, spent) = released(plain)
-    # Those that are measured together share the wider bounds.
+    # Where some are measured together, all keep the wider bounds.
     if not workloads:
         narrow = [within_conditions(reading, intervals) for reading in plain]
         if any(new is not old for new, old in zip(narrow, plain, strict=True)):

@@ -167,6 +167,8 @@ def _analyzed(
 def within_conditions(reading: Reading, intervals: bool) -> Reading:
     """A reading whose arguments are clamped to the bounds that the conditions of their release set.
 
+    So a template has no generic plan where a parameter bounds a column that is summed: each literal sets bounds.
+
     Args:
         reading: of a statement.
         intervals: as in `ReadingWay`.
@@ -174,17 +176,20 @@ def within_conditions(reading: Reading, intervals: bool) -> Reading:
     Raises:
         ValueNeededError: a parameter stands where a literal sets bounds.
     """
-    releases = [_within_conditions(release) for release in reading.releases]
-    if all(new is old for new, old in zip(releases, reading.releases, strict=True)):
+    pairs = list(zip(reading.releases, reading.chosen, strict=True))
+    chosen = [_within_conditions(release, selection, intervals) for release, selection in pairs]
+    if all(new is old for new, old in zip(chosen, reading.chosen, strict=True)):
         return reading
-    chosen = [choose(release.requests, release.rows.per_unit, intervals) for release in releases]
-    weights = [_weights(release, selection) for release, selection in zip(releases, chosen, strict=True)]
-    return Reading(releases, reading.post, chosen, weights)
+    weights = [
+        _weights(release, selection) for release, selection in zip(reading.releases, chosen, strict=True)
+    ]
+    return Reading(reading.releases, reading.post, chosen, weights)
 
 
-def _within_conditions(release: UnplannedRelease) -> UnplannedRelease:
+def _within_conditions(release: UnplannedRelease, chosen: Chosen, intervals: bool) -> Chosen:
+    """The measures of a release over narrower arguments; requests that shared a measure still share it."""
     narrower: dict[Expression, Expression] = {}
-    for request in release.requests:
+    for request in chosen.requests:
         for argument in (request.argument, request.other):
             if argument is None or argument in narrower or not argument.span.bounded:
                 continue
@@ -195,7 +200,7 @@ def _within_conditions(release: UnplannedRelease) -> UnplannedRelease:
                 if not alone or magnitude_of(found.span) != magnitude_of(argument.span):
                     narrower[argument] = found
     if all(new is old for old, new in narrower.items()):
-        return release
+        return chosen
 
     def narrowed(argument: Expression | None) -> Expression | None:
         return None if argument is None else narrower.get(argument, argument)
@@ -205,9 +210,10 @@ def _within_conditions(release: UnplannedRelease) -> UnplannedRelease:
         replace(request, argument=narrowed(request.argument), other=narrowed(request.other))
         if request.quantity == "count" or is_of_values(request.quantity)
         else request
-        for request in release.requests
+        for request in chosen.requests
     ]
-    return replace(release, requests=requests)
+    narrow = choose(requests, release.rows.per_unit, intervals)
+    return replace(narrow, rewritten=chosen.rewritten or narrow.rewritten)
 
 
 def with_limits(reading: Reading, per_group: Callable[[UnplannedRelease], int | None]) -> Reading:

@@ -228,6 +228,16 @@ def test_a_sum_whose_largest_value_stays_keeps_its_plan_for_all_literals(session
     assert "clamp(known, 18, 100)" in found["AVG"]
 
 
+def test_measures_that_are_one_stay_one(session: dp.Session) -> None:
+    """A sum with ELSE 0 is that of the branch, whose average has narrower bounds than the sum would gain by."""
+    sql = (
+        "SUM(CASE WHEN zone = 'a' THEN known ELSE 0 END) AS a, AVG(CASE WHEN zone = 'a' THEN known END) AS b"
+    )
+    for where in ("", " WHERE known > 50", " WHERE known BETWEEN 0 AND 10"):
+        plan = inside.plan_of(session, f"SELECT {sql} FROM t{where}", Fraction(1))
+        assert [len(release.measures) for release in plan.releases] == [1]
+
+
 def test_counts_beside_a_sum_stay_with_it(session: dp.Session) -> None:
     """One measure answers all three, so none has a smaller share of epsilon than beside the wider bounds."""
     sql = "SELECT SUM(known) AS a, COUNT(known) AS n, COUNT(*) AS m FROM t"
@@ -291,6 +301,9 @@ def test_a_sum_below_a_limit_follows_from_the_sums_of_groups() -> None:
         assert session.preview(sql, **given).cost == 0
         assert "free" in str(session.sql(sql, **given))
     assert session.budget.spent == 20
+    offered = session.preview(sql, epsilon=0.1).known
+    assert "reuse=True" in offered
+    assert "combined" not in offered
     assert session.preview(sql, epsilon=30, reuse=True).cost == 30  # it would be more exact by itself
 
 

@@ -1,10 +1,12 @@
 """Bounds that conditions set to a column: `WHERE pay BETWEEN 0 AND 50` makes `SUM(pay)` a sum of values up to 50.
 
 Nothing is believed: the value is clamped to these bounds, so the sensitivity is theirs for all data. That changes no
-row that counts: its value met the condition, so it lies within. Only comparisons of one column with literals are read.
+row that counts: its value met the condition, so it lies within. Comparisons of one column with literals are read, NOT
+of these, lists of literals, and ELSE, which is for rows that fail the conditions before it. The bounds go on through
+functions of the column. OR is not read.
 A column without bounds gets them where its question is read (`clamped`), so that it can be answered at all. One that
-has bounds gets narrower ones where its release is planned by itself (`within`), for less noise: releases that are
-measured together share the wider ones.
+has bounds gets narrower ones (`within`), for less noise. As soon as releases are measured together, all keep the bounds
+of the policy, which they share; `plan.planner` sees to that.
 """
 
 from __future__ import annotations
