@@ -34,6 +34,7 @@ FOREIGN = [
     ("SELECT SUM(CAST(x AS INT «FORMAT» 'x')) FROM t", "CAST(x AS type)"),
     ("SELECT SUM(CAST(x AS INT «DEFAULT» 0 ON CONVERSION ERROR)) FROM t", "CAST(x AS type)"),
     ("SELECT COUNT(*) FROM t «LEFT SEMI JOIN» u USING (x)", "Write SEMI JOIN"),
+    ("SELECT COUNT(*) AS n FROM t «FULL UNION» BY NAME SELECT COUNT(*) AS n FROM u", "Leave it out"),
     ("SELECT COUNT(*) FROM t NOT «INDEXED»", "Leave it out"),
 ]
 

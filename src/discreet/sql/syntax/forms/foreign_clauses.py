@@ -105,6 +105,8 @@ def _refused(node: exp.Expr, name: str, text: str) -> QueryRefused:
         if name == "all":
             said, fix = f"GROUP BY {'ALL' if node.args['all'] else 'DISTINCT'}", f"Write GROUP BY {keys}."
             return _pointed(node, said, text, f"{said} with keys behind it is not SQL of DuckDB.", fix)
+    elif isinstance(node, exp.SetOperation) and name in ("side", "kind"):
+        said = f"{node.args[name]} {node.key.upper()}"
     elif isinstance(node, exp.Join) and name == "side" and _of_one_side(node):
         said, fix = f"{node.args['side']} {node.args['kind']} JOIN", f"Write {node.args['kind']} JOIN."
     elif isinstance(node, exp.Join) and name == "side":
