@@ -100,8 +100,7 @@ def _noise_table(plan: QueryPlan, noisy: NoisyIntegers, draws: int, seed: int) -
         DRAW: arrow.column(np.repeat(np.arange(draws), len(cells))),
         CELL: arrow.column(np.tile(cells, draws)),
     }
-    index = arrow.column(np.tile(cells, draws))
-    data.update({name: column.take(index) for name, column in ks.table(release.keys).items()})
+    data.update({name: column.take(data[CELL]) for name, column in ks.table(release.keys).items()})
     noise: dict[int, Floats] = {}
     for number, aggregate in enumerate(release.aggregates):
         values = np.zeros((draws, len(cells)))
