@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import socket
 from dataclasses import replace
@@ -50,7 +51,7 @@ def test_a_connection_too_many_is_refused_as_every_request_is(
         socket.create_connection(("127.0.0.1", running.port), timeout=10) as other,
     ):
         other.sendall(ASKED + b"\r\n")
-        assert b" 200 " in other.recv(4096)
+        assert status(other) == 200
         head, _, said = answered(running.port, ASKED + b"\r\n").partition(b"\r\n\r\n")
         assert b" 503 " in head
         assert all(name + b": " + value in head for name, value in (*HEADERS, (b"connection", b"close")))
@@ -60,7 +61,7 @@ def test_a_connection_too_many_is_refused_as_every_request_is(
         with socket.create_connection(("127.0.0.1", running.port), timeout=10) as idle:
             idle.sendall(ASKED)  # it stays, and the one that came first is served on
             other.sendall(ASKED + b"\r\n")
-            assert b" 200 " in other.recv(4096)
+            assert status(other) == 200
         other.close()
         statuses = (answered(running.port, ASKED + b"Connection: close\r\n\r\n") for _ in range(500))
         assert any(b" 200 " in one for one in statuses)  # once the server has seen that the other one is gone
@@ -71,3 +72,11 @@ def answered(port: int, sent: bytes) -> bytes:
     with socket.create_connection(("127.0.0.1", port), timeout=10) as one:
         one.sendall(sent)
         return b"".join(iter(lambda: one.recv(4096), b""))
+
+
+def status(connection: socket.socket) -> int:
+    """The status of one answer, which is read to its end: its head and its body may come one after the other."""
+    answer = http.client.HTTPResponse(connection)
+    answer.begin()
+    answer.read()
+    return answer.status
