@@ -321,6 +321,7 @@ POSTGRES = Dialect(
     between="CASE WHEN {0} BETWEEN {1} AND {2} THEN TRUE END",
     # The planner would write each column out again wherever it is used, were it not for OFFSET.
     fence=" OFFSET 0",
+    clamps_groups=True,
     once=_once,
     computed_once="MATERIALIZED ",
     named_arguments=True,

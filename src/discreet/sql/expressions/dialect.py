@@ -94,6 +94,7 @@ class Dialect:
         between: whether a key {0} is one of the integers from {1} to {2}.
         slice: whether a unit is in a slice, by another hash than that of `hash`; None where units are not split.
         fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used.
+        clamps_groups: whether to clamp a key within bounds once for each stored value is faster than on every row.
         most_parts: columns and operations of the largest expression that its planner makes of sub-queries in a second
             or so, where no fence keeps it from that; 0 where it makes none.
         most_correlated: the same of a condition in a correlated EXISTS, where its planner makes none elsewhere.
@@ -137,6 +138,7 @@ class Dialect:
     fence: str = ""
     most_parts: int = 0
     most_correlated: int = 0
+    clamps_groups: bool = False
     once: Callable[[str, Sequence[tuple[str, str]], Sequence[str]], str] | None = None
     computed_once: str = ""
     named_arguments: bool = False

@@ -21,6 +21,7 @@ from discreet.sql.dialects import named
 from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
+from discreet.sql.lower.clamped_groups import added_up, stored_key
 from discreet.sql.lower.common_subexpressions import ComputedColumns, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
 from discreet.sql.lower.group_numbers import (
@@ -119,6 +120,8 @@ def _compile_part(
 ) -> Compiled:
     part = release.parts[number]
     measures = [_over_raw(part, measure) for measure in release.measures if measure.part == number]
+    stored = stored_key(part, measures) if quick and dialect.clamps_groups else None
+    part = stored[0] if stored else part
     steps = ComputedColumns(dialect)
     items = _items(part, measures, steps)
     numbered = numbered_axes(release) if part.rows.per_unit else ()
@@ -144,9 +147,8 @@ def _compile_part(
     sums = [
         item for index, measure in enumerate(measures) for item in measure.group_items(f"t{index}", dialect)
     ]
-    entries = [
-        f"{dialect.saturate.format(summand, SATURATE)} AS m{index}" for index, summand in enumerate(sums)
-    ]
+    saturate = "{0}" if stored else dialect.saturate
+    entries = [f"{saturate.format(summand, SATURATE)} AS m{index}" for index, summand in enumerate(sums)]
     outputs = ", ".join(f"g.m{index}" for index in range(len(entries)))
     by, counted = keys, ""
     # Alone in its part: one count for every group and leaf that has rows.
@@ -158,6 +160,8 @@ def _compile_part(
         return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs}, g.wide FROM ({groups}) AS g", tables)
     group_by = f" GROUP BY {', '.join(by)}" if by else ""
     groups = f"SELECT {', '.join([*by, *entries])} FROM ({rows}) AS kept{counted}{group_by}"
+    if stored:
+        groups = added_up(groups, stored[1], len(entries), dialect)
     if not keys:
         return Compiled(f"SELECT CAST(0 AS BIGINT) AS cell, {outputs} FROM ({groups}) AS g", tables)
     where = ""
