@@ -159,10 +159,45 @@ def test_a_group_has_its_interval_beside_whichever_groups(session: dp.Session, f
             assert alone == (every[0][place], every[1][place]), sql
 
 
+@pytest.fixture(scope="module")
+def crowded() -> Iterator[dp.Session]:
+    """Of 2,500 groups, which are more than can be drawn 4,000 times at once."""
+    data, keys = pa.table({"k": [0, 1], "x": [2, 3]}), {"k": list(range(2500))}
+    with dp.protect(data, privacy_unit="row", keys=keys, bounds={"x": (0, 9)}, budget=1) as found:
+        yield found
+
+
+def ends_among_many(session: dp.Session, first: int) -> ENDS:
+    """The ends of five groups, where the first groups are shown beside them."""
+    shown = f"k % 500 = 3 OR k < {first} ORDER BY k % 500 <> 3, k"
+    sql = f"SELECT k, COUNT(*) * SUM(x) AS v FROM data GROUP BY k HAVING {shown}"
+    return {name: (low[:5], high[:5]) for name, (low, high) in ends(session.sql(sql, epsilon=1)).items()}
+
+
+def test_a_group_of_thousands_has_its_interval_beside_whichever_groups(crowded: dp.Session) -> None:
+    few, some, every = (ends_among_many(crowded, first) for first in (0, 900, 2500))
+    assert few == some == every
+
+
+def test_planted_draws_by_the_number_of_groups_shown_are_found(crowded: dp.Session) -> None:
+    pieces = simulated._pieces
+
+    def by_groups(plan: Any, confidence: float, only: Any) -> tuple[int, Any]:
+        return pieces(plan, confidence, only)[0] - len(only), [only]
+
+    with mock.patch.object(simulated, "_pieces", by_groups):
+        few, some = (ends_among_many(crowded, first) for first in (0, 9))
+    assert few != some
+
+
 @pytest.mark.parametrize(
     ("module", "name", "form"),
     [
-        (simulated, "seed_of_tables", "share by window"),
+        (
+            simulated,
+            "seed_of_tables",
+            "difference",
+        ),  # not of counts: whole draws have equal percentiles by chance
         (noise_alone, "seed_of_tables", "convex"),
         (closed_form, "row_generator", "variance"),
     ],

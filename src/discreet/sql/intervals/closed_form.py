@@ -189,23 +189,29 @@ def _ratio_widths(confidence: float) -> Floats:
     return half_width(np.stack([1 - grid, grid], axis=-1), confidence)
 
 
-def draws_for(releases: Sequence[PlannedRelease], least: int = 0, cells: int | None = None) -> int:
+def draws_for(releases: Sequence[PlannedRelease], least: int = 0) -> int:
     """How often the noise of some releases can be drawn again at once within the limits above.
 
     Args:
         releases: the plans.
         least: how many draws the confidence needs.
-        cells: how many of the groups of each are drawn; by default all.
     """
-    numbers = 0
+    numbers = sum(release.cells * numbers_of(release) for release in releases)
     for release in releases:
-        drawn = sum(
-            measure.entries for measure in release.measures if not isinstance(measure, QuantileTree | Ranks)
-        )
-        numbers += (release.cells if cells is None else cells) * (drawn + len(release.aggregates))
-        if release.law is not None and cells is None:
-            numbers += drawn * release.law.drawn_cells
+        if release.law is not None:
+            numbers += _drawn(release) * release.law.drawn_cells
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
+
+
+def numbers_of(release: PlannedRelease) -> int:
+    """How many numbers one group of a release is drawn with."""
+    return _drawn(release) + len(release.aggregates)
+
+
+def _drawn(release: PlannedRelease) -> int:
+    return sum(
+        measure.entries for measure in release.measures if not isinstance(measure, QuantileTree | Ranks)
+    )
 
 
 def redraw(

@@ -125,6 +125,8 @@ def test_a_row_that_draws_miss_may_lie_anywhere() -> None:
 
 
 def test_few_draws_are_none() -> None:
-    assert redrawn.draws_for(10) == redrawn.DRAWS
-    assert redrawn.draws_for(redrawn.MOST_ROWS // redrawn.FEWEST) == redrawn.FEWEST
-    assert redrawn.draws_for(redrawn.MOST_ROWS // redrawn.FEWEST + 1) == 0
+    most = redrawn.MOST_ROWS // redrawn.DRAWS
+    assert {redrawn.draws_for(rows) for rows in (0, 10, most - 1, most)} == {redrawn.DRAWS}
+    assert redrawn.draws_for(most + 1) == 0
+    assert redrawn.draws_for(10, redrawn.MOST_DRAWS) == redrawn.MOST_DRAWS
+    assert redrawn.draws_for(10, redrawn.MOST_DRAWS + 1) == 0

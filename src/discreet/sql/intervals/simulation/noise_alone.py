@@ -87,7 +87,7 @@ def widths_of_noise(
         ends = over_all(tables, rows, draws, percentile_sql(rewritten, found.ids, names, draws, confidence))
     except PostProcessingError:
         return {}
-    found_ends = by_row(ends, names, len(rows))
+    found_ends = by_row([ends], names, len(rows))
     return {name: (high if wanted[name] else -low) / STRETCH for name, (low, high) in found_ends.items()}
 
 

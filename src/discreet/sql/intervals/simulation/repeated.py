@@ -27,21 +27,24 @@ DRAWS = 400
 """How often a statement is run again."""
 FEWEST = 200
 """With fewer draws the ends of an interval would be too rough to show."""
-MOST_ROWS = 4_000_000
+MOST_ROWS = 8_000_000
 """How many rows of noisy tables and of answers are made in all."""
 MOST_DRAWS = 2000
 """How often at most, as each draw is a statement of its own."""
 
 
 def draws_for(rows: int, least: int = FEWEST) -> int:
-    """How many draws there are where one needs so many rows; 0 when they would be fewer than the confidence needs.
+    """How many draws there are where one needs so many rows; 0 when they are too many.
+
+    The number follows from the confidence alone: else an answer of fewer rows would have other ends for the same group,
+    and whoever asks for this and that part of a table could keep the narrowest.
 
     Example:
-        >>> draws_for(10), draws_for(10, 8000), draws_for(10, 800)
-        (400, 0, 800)
+        >>> draws_for(10), draws_for(10, 8000), draws_for(10, 800), draws_for(100_000)
+        (400, 0, 800, 0)
     """
-    draws = min(max(DRAWS, least), MOST_ROWS // max(1, rows), MOST_DRAWS)
-    return draws if draws >= max(FEWEST, least) else 0
+    draws = max(DRAWS, least)
+    return draws if draws <= MOST_DRAWS and draws * rows <= MOST_ROWS else 0
 
 
 def unordered(post: exp.Query) -> exp.Query:

@@ -15,7 +15,15 @@ from discreet.errors import PostProcessingError
 from discreet.release.noisy_schema import CELL, ID, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
-from discreet.sql.intervals.closed_form import BEYOND, drawn_again, drawn_alone, draws_for
+from discreet.sql.intervals.closed_form import (
+    BEYOND,
+    MOST_DRAWN,
+    MOST_NUMBERS,
+    drawn_again,
+    drawn_alone,
+    draws_for,
+    numbers_of,
+)
 from discreet.sql.intervals.percentiles import percentile_sql as one_percentile_sql
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.intervals.seeds import seed_of_tables, table_seed
@@ -38,6 +46,8 @@ if TYPE_CHECKING:
 Interval: TypeAlias = "tuple[Floats, Floats]"
 
 ROW = "__row"
+ALONE = 1000
+"""How often at least the noise of a group that stands for itself is drawn again, beside however many others."""
 
 
 def noisy_shapes(plan: QueryPlan) -> dict[str, Outputs]:
@@ -104,18 +114,40 @@ def simulated_intervals(
     wanted = [name for name in asked if shown[name].noisy]
     if not wanted:
         return {}, ()
-    draws = draws_for(plan.releases, needed(confidence), None if only is None else len(only))
+    draws, pieces = _pieces(plan, confidence, only)
     enough = draws >= max(repeated.FEWEST, needed(confidence))
     if found is None or rows is None or not apart(rows) or not enough:
         return {}, tuple(wanted)
     inner = [shown[name].name for name in wanted]
-    seed = seed_of_tables(noisy)
-    tables = {n.plan.name: _draws_table(plan, n, draws, seed, only) for n in noisy} | used(public, plan.post)
+    seed, others = seed_of_tables(noisy), used(public, plan.post)
+    sql = percentile_sql(rewritten, found.ids, inner, draws, confidence)
+    ends: list[pa.Table] = []
     try:
-        ends = over_all(tables, rows, draws, percentile_sql(rewritten, found.ids, inner, draws, confidence))
+        for piece in pieces:
+            tables = {n.plan.name: _draws_table(plan, n, draws, seed, piece) for n in noisy}
+            ends.append(over_all(tables | others, rows, draws, sql))
     except PostProcessingError:
         return _one_by_one(plan, noisy, public, values, rows, found, wanted, confidence)
     return by_row(ends, wanted, len(values)), ()
+
+
+def _pieces(
+    plan: QueryPlan, confidence: float, only: Integers | None
+) -> tuple[int, Sequence[Integers | None]]:
+    """How often the noise is drawn again, and the groups that are drawn at a time; 0 where that would take too long.
+
+    The number follows from the plan and the confidence, never from how many groups are shown: else the ends of a group
+    would differ from one selection of groups to the next, and whoever asks for several could keep the narrowest.
+    """
+    draws = draws_for(plan.releases, needed(confidence))
+    if only is None:
+        return draws, [None]
+    draws = max(draws, ALONE, needed(confidence))
+    numbers = draws * sum(numbers_of(release) for release in plan.releases)
+    if numbers * len(only) > MOST_DRAWN or numbers > MOST_NUMBERS:
+        return 0, []
+    size = MOST_NUMBERS // numbers
+    return draws, [only[start : start + size] for start in range(0, len(only), size)]
 
 
 def _by_column(names: Sequence[str], outputs: Sequence[Output]) -> dict[str, Output]:
@@ -140,15 +172,14 @@ def over_all(tables: Mapping[str, pa.Table], rows: pa.Table, draws: int, sql: st
         return sandbox.run(sql)
 
 
-def by_row(ends: pa.Table, wanted: Sequence[str], rows: int) -> dict[str, Interval]:
-    """The ends in the order of the rows of the answer; NaN for a row that no draw has."""
-    row = arrow.numbers(ends.column(ROW))
-    out: dict[str, Interval] = {}
-    for index, name in enumerate(wanted):
-        low, high = np.full(rows, np.nan), np.full(rows, np.nan)
-        low[row] = arrow.numbers(ends.column(f"l{index}"))
-        high[row] = arrow.numbers(ends.column(f"h{index}"))
-        out[name] = (low, high)
+def by_row(pieces: Sequence[pa.Table], wanted: Sequence[str], rows: int) -> dict[str, Interval]:
+    """The ends, of some rows in each piece, in the order of the rows of the answer; NaN for a row that no draw has."""
+    out = {name: (np.full(rows, np.nan), np.full(rows, np.nan)) for name in wanted}
+    for ends in pieces:
+        row = arrow.numbers(ends.column(ROW))
+        for index, (low, high) in enumerate(out.values()):
+            low[row] = arrow.numbers(ends.column(f"l{index}"))
+            high[row] = arrow.numbers(ends.column(f"h{index}"))
     return out
 
 
