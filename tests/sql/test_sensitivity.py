@@ -29,7 +29,7 @@ from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.expression import spell
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower import contribution_bounding as kept
-from discreet.sql.lower import group_numbers
+from discreet.sql.lower.groups import group_numbers
 from discreet.sql.measures import count_tree, moments
 from discreet.sql.measures import measure as measures
 from discreet.sql.plan import alternatives

@@ -18,7 +18,7 @@ from tests.sql import harness
 
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.lower import compile as compiling
-from discreet.sql.lower import group_numbers
+from discreet.sql.lower.groups import group_numbers
 from discreet.sql.measures import measure as measures
 
 EXAMPLES = examples(3, 20)

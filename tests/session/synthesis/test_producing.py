@@ -24,7 +24,7 @@ from discreet.errors import QueryRefused
 from discreet.mechanisms import AdaptiveRounds
 from discreet.policy import Policy
 from discreet.session.synthesis.producing import Synthesis
-from discreet.sql.lower.group_numbers import words
+from discreet.sql.lower.groups.group_numbers import words
 from discreet.sql.lower.run import counted_cells
 from discreet.synthetic.counts import Counts
 

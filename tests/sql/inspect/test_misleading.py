@@ -60,9 +60,9 @@ def test_a_number_without_an_interval_says_so_beside_it(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from discreet.sql.intervals.bands import banded
-    from discreet.sql.intervals.simulation import simulated as drawn
+    from discreet.sql.intervals.simulation import simulated
 
-    monkeypatch.setattr(drawn, "draws_for", lambda *_: 1)
+    monkeypatch.setattr(simulated, "MOST_DRAWN", 0)
     monkeypatch.setattr(banded, "MOST_BANDED_GROUPS", 0)
     release = session.sql("SELECT year, COUNT(*) / (1000.5 + SUM(age)) AS share FROM data GROUP BY year", 10)
     assert release.without == ("share",)

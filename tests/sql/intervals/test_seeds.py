@@ -179,6 +179,20 @@ def test_a_group_of_thousands_has_its_interval_beside_whichever_groups(crowded: 
     assert few == some == every
 
 
+def test_the_groups_of_a_large_table_have_fewer_draws_however_many_are_shown() -> None:
+    data, most = pa.table({"k": [0, 1], "x": [2, 3]}), closed_form.MOST_DRAWN // closed_form.DRAWS // 3
+    shown = "SELECT k, STDDEV(x) AS v FROM data GROUP BY k HAVING k < {first}"
+    for groups, draws in ((most, closed_form.DRAWS), (most + 1, closed_form.ALONE)):
+        keys = {"k": list(range(groups))}
+        with (
+            dp.protect(data, privacy_unit="row", keys=keys, bounds={"x": (0, 9)}, budget=1) as session,
+            mock.patch.object(closed_form, "drawn_alone", wraps=closed_form.drawn_alone) as drawn,
+        ):
+            few, some = (ends(session.sql(shown.format(first=first), epsilon=1))["v"] for first in (2, 40))
+        assert {call.args[-1] for call in drawn.call_args_list} == {draws}
+        assert few == (some[0][:2], some[1][:2])
+
+
 def test_planted_draws_by_the_number_of_groups_shown_are_found(crowded: dp.Session) -> None:
     pieces = simulated._pieces
 

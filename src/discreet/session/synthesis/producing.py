@@ -28,7 +28,7 @@ from discreet.release.gate import event_of
 from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
 from discreet.session.waiting.interruption import interruptibly
-from discreet.sql.lower.group_numbers import words
+from discreet.sql.lower.groups.group_numbers import words
 from discreet.sql.lower.run import counted_cells
 from discreet.sql.plan.plan import QueryPlan
 from discreet.synthetic.adaptive import (

@@ -21,10 +21,10 @@ from discreet.sql.dialects import named
 from discreet.sql.expressions.canonical import canonical_key
 from discreet.sql.expressions.dialect import SATURATE, Dialect, quote
 from discreet.sql.expressions.expression import Column, Expression, leaves, spell
-from discreet.sql.lower.clamped_groups import added_up, stored_key
 from discreet.sql.lower.common_subexpressions import ComputedColumns, reduce_all
 from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_groups, kept_sql
-from discreet.sql.lower.group_numbers import (
+from discreet.sql.lower.groups.clamped_groups import added_up, stored_key
+from discreet.sql.lower.groups.group_numbers import (
     Axes,
     filters,
     numbered_axes,

@@ -20,7 +20,7 @@ from discreet.sql.dialects import named
 from discreet.sql.expressions.dialect import Dialect
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.lower.compile import Compiled, compile_discovery, compile_part
-from discreet.sql.lower.key_lists import digest_of
+from discreet.sql.lower.groups.key_lists import digest_of
 from discreet.sql.lower.sequence import given_to
 from discreet.sql.plan.generic.generic_plan import generic_release
 from discreet.sql.plan.plan import JointWorkload, PlannedRelease, QueryPlan

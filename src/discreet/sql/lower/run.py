@@ -18,7 +18,7 @@ from discreet.sql.algebra.released import filled
 from discreet.sql.expressions.dialect import SATURATE
 from discreet.sql.lower.compile import adds_up, compile_part
 from discreet.sql.lower.contribution_bounding import Units
-from discreet.sql.lower.group_numbers import word_name, words
+from discreet.sql.lower.groups.group_numbers import word_name, words
 from discreet.sql.lower.uses import near_leaves_of, noise_count, use_of
 from discreet.sql.measures.all_rows import AllRows
 from discreet.sql.measures.measure import columns

@@ -16,6 +16,7 @@ from discreet.release.noisy_schema import CELL, ID, NoisySchema, aggregate_name
 from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.closed_form import (
+    ALONE,
     BEYOND,
     MOST_DRAWN,
     MOST_NUMBERS,
@@ -46,8 +47,6 @@ if TYPE_CHECKING:
 Interval: TypeAlias = "tuple[Floats, Floats]"
 
 ROW = "__row"
-ALONE = 1000
-"""How often at least the noise of a group that stands for itself is drawn again, beside however many others."""
 
 
 def noisy_shapes(plan: QueryPlan) -> dict[str, Outputs]:

@@ -16,8 +16,9 @@ from tests.sql.test_sensitivity_written import broken
 from discreet.engines.duckdb import DuckDBEngine
 from discreet.sql.expressions.dialect import RowSelection
 from discreet.sql.lower import compile as compiling
-from discreet.sql.lower import contribution_bounding, group_numbers
+from discreet.sql.lower import contribution_bounding
 from discreet.sql.lower.compile import compile_part
+from discreet.sql.lower.groups import group_numbers
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.plan import PlannedRelease
 

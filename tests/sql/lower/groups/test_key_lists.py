@@ -10,8 +10,8 @@ from discreet.engines.schema import Type
 from discreet.sql.algebra.keys import Key
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import Span, Value
-from discreet.sql.lower import key_lists
-from discreet.sql.lower.key_lists import digest_of, key_list
+from discreet.sql.lower.groups import key_lists
+from discreet.sql.lower.groups.key_lists import digest_of, key_list
 
 LISTS: list[tuple[Type, tuple[Value | None, ...]]] = [
     (Type.TEXT, ("a", "b")), (Type.TEXT, ("b", "a")), (Type.TEXT, ("a", None)), (Type.TEXT, ("1", "0")),

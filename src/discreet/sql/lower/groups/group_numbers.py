@@ -17,7 +17,7 @@ from discreet.sql.algebra.keys import Key, axes
 from discreet.sql.algebra.relation import UNIT
 from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.numbered_parameter import EDGE
-from discreet.sql.lower.key_lists import key_list
+from discreet.sql.lower.groups.key_lists import key_list
 from discreet.sql.plan.plan import PlannedRelease
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from tests import inside, servers, shared
 
 import discreet as dp
 from discreet.sql.expressions.expression import leaves
-from discreet.sql.lower import clamped_groups
 from discreet.sql.lower import compile as compiling
 from discreet.sql.lower.compile import compile_part
+from discreet.sql.lower.groups import clamped_groups
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.plan import PlannedRelease
 
