@@ -153,6 +153,12 @@ def test_the_least_epsilon_for_an_error_is_charged(far: RemoteSession) -> None:
     answer = far.sql(COUNT, within={"n": 20}, diagnose=None, nonnegative=True)
     assert answer.epsilon == least
     assert any("bias" in note for note in answer.notes)
+    mean = "SELECT AVG(age) AS age FROM visits"
+    large = far.preview(mean, within={"age": 2}, group_rows=5000)
+    assert large.epsilon * 2 < far.preview(mean, within={"age": 2}).epsilon
+    assert far.sql(mean, within={"age": 2}, group_rows=5000).epsilon == large.epsilon
+    with pytest.raises(InvalidParameter, match="group_rows decides the price of an error"):
+        far.sql(COUNT, 1, group_rows=5000)
     with pytest.raises(InvalidParameter, match="either epsilon or within"):
         far.sql(COUNT, 1, within={"n": 20})
     with pytest.raises(InvalidParameter, match="invented"):
@@ -196,6 +202,7 @@ def test_the_command_line_takes_the_options_of_a_question() -> None:
     given = {field.name for field in dataclasses.fields(AnswerOptions)} | {
         "epsilon",
         "within",
+        "group_rows",
         "reuse",
         "diagnose",
     }
@@ -204,7 +211,7 @@ def test_the_command_line_takes_the_options_of_a_question() -> None:
         "progress",
         "max_rows",
     }
-    assert {"epsilon", "within", "reuse", "diagnose"} <= options(asking.command)
+    assert {"epsilon", "within", "group_rows", "reuse", "diagnose"} <= options(asking.command)
 
 
 def test_the_text_of_a_question_takes_its_options() -> None:

@@ -114,6 +114,12 @@ Within = Annotated[
     list[str] | None,
     typer.Option("--within", metavar="COLUMN=ERROR", help="Find the least epsilon; may be repeated."),
 ]
+GROUP_ROWS = 1000
+"""As `session.parameters` has it, which takes long to load."""
+GroupRows = Annotated[
+    int,
+    typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it."),
+]
 Reuse = Annotated[
     bool | None,
     typer.Option(

@@ -14,7 +14,7 @@ from discreet.errors import InvalidParameter, LedgerCorrupt, ServerError
 from discreet.rational import Number, decimal
 from discreet.release.documents import FORMS, from_arrow
 from discreet.release.exactly import exact
-from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, confidence_of
+from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, ErrorTarget, confidence_of
 
 if TYPE_CHECKING:
     from discreet.client.node import ServerNode
@@ -94,6 +94,7 @@ class RemoteSession:
         nonnegative: bool = False,
         integers: bool = False,
         within: Mapping[str, Number] | None = None,
+        group_rows: int = GROUP_ROWS,
     ) -> Release:
         """Answer a question; see `Session.sql`.
 
@@ -107,6 +108,7 @@ class RemoteSession:
                       max_rows_per_group=max_rows_per_group, split=split, simultaneous=simultaneous,
                       intervals=intervals, diagnose=diagnose, nonnegative=nonnegative, integers=integers,
                       within=within)  # fmt: skip
+        body |= _sized(within, group_rows)
         if self._mock_rows is not None:
             if within is not None:
                 raise InvalidParameter(
@@ -132,6 +134,7 @@ class RemoteSession:
         nonnegative: bool = False,
         integers: bool = False,
         within: Mapping[str, Number] | None = None,
+        group_rows: int = GROUP_ROWS,
     ) -> Submitted:
         """Ask a question, and fetch its answer later: `status()`, `cancel()` and `result()` of the question returned.
 
@@ -145,6 +148,7 @@ class RemoteSession:
                       max_rows_per_group=max_rows_per_group, split=split, simultaneous=simultaneous,
                       intervals=intervals, diagnose=diagnose, nonnegative=nonnegative, integers=integers,
                       within=within)  # fmt: skip
+        body |= _sized(within, group_rows)
         key = self.read(lambda said: str(said["key"]), self.post("questions", body))
         return Submitted(self._address, self._path(), key)
 
@@ -345,6 +349,12 @@ class RemoteSession:
 
 NUMBERS, BY_COLUMN = ("epsilon", "delta", "diagnose"), ("split", "within")
 """The options that are exact numbers, and those that are such numbers by column."""
+
+
+def _sized(within: Mapping[str, Number] | None, group_rows: int) -> dict[str, int]:
+    """The size of the groups that an error is reckoned for, where one is named."""
+    target = ErrorTarget.read(within, group_rows)
+    return {} if target is None else {"group_rows": target.group_rows}
 
 
 def _asked(query: str, epsilon: Number | None, **options: Any) -> dict[str, Any]:

@@ -75,6 +75,9 @@ class PricedQuestion(Question):
         dict[_Text, Number] | None,
         Field(max_length=200, description="The largest error allowed, by column, instead of epsilon."),
     ] = None
+    group_rows: Annotated[
+        int, Field(ge=1, le=10**12, description="How many rows a group is assumed to have.")
+    ] = 1000
 
 
 class Workload(Options):
@@ -107,10 +110,6 @@ class MockQuestion(Question):
 
 class PreviewQuestion(PricedQuestion):
     """A question to preview."""
-
-    group_rows: Annotated[
-        int, Field(ge=1, le=10**12, description="How many rows a group is assumed to have.")
-    ] = 1000
 
     def looked(self) -> dict[str, Any]:
         """The keyword arguments of `Session.preview`."""

@@ -253,12 +253,15 @@ class AnalystSession(Session):
 
     @asked
     @read_price
-    def epsilon_for(self, /, query: str, within: Mapping[str, Number], **options: Any) -> Fraction:
+    def epsilon_for(
+        self, /, query: str, within: Mapping[str, Number], group_rows: int = GROUP_ROWS, **options: Any
+    ) -> Fraction:
         """The least epsilon for which a question is expected to err so little; nothing is read or charged.
 
         Args:
             query: as for `sql`.
             within: as for `sql`.
+            group_rows: as for `sql`.
             options: as for `sql`.
 
         Raises:
@@ -271,7 +274,7 @@ class AnalystSession(Session):
             raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
         question = SessionQuestion.read(query, ONE, **options)
         self._queries.rehearse(self._queries.planned(question))
-        return least(self._queries, question, within, GROUP_ROWS, reuse=False)[0]
+        return least(self._queries, question, within, group_rows, reuse=False)[0]
 
     @asked
     @answer_about

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from discreet.errors import InvalidParameter, QueryRefused
 from discreet.rational import Number, decimal, epsilon_of, exact
+from discreet.records import dataclass
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.planner import Emphasis
@@ -132,3 +133,33 @@ def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
             "Write epsilon=0.1, in a notebook %%discreet --epsilon 0.1, or over a connection for SQL "
             "SET discreet.epsilon = 0.1; a preview finds the least one for an error.",
         )
+
+
+@dataclass(frozen=True)
+class ErrorTarget:
+    """The largest error by column, and the size of the groups that it is reckoned for.
+
+    Attributes:
+        within: the largest error allowed by column.
+        group_rows: how many rows a group is assumed to have, where an error depends on it.
+    """
+
+    within: Mapping[str, Number]
+    group_rows: int = GROUP_ROWS
+
+    @classmethod
+    def read(cls, within: Mapping[str, Number] | None, group_rows: int = GROUP_ROWS) -> Self | None:
+        """The target of a caller; None where it names an epsilon instead.
+
+        Raises:
+            InvalidParameter: group_rows is no positive whole number, or stands beside no error.
+        """
+        whole(group_rows, "group_rows")
+        if within is not None:
+            return cls(within, group_rows)
+        if group_rows != GROUP_ROWS:
+            raise InvalidParameter(
+                "group_rows decides the price of an error, and none is named.",
+                'Write within={"n": 50} in place of epsilon, or leave group_rows out.',
+            )
+        return None

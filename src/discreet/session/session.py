@@ -12,7 +12,14 @@ from discreet.rational import Number, epsilon_of
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.asking import asked
-from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, choice_of, confidence_of, whole
+from discreet.session.parameters import (
+    GROUP_ROWS,
+    MOCK_ROWS,
+    ErrorTarget,
+    choice_of,
+    confidence_of,
+    whole,
+)
 from discreet.session.question import ONE, SessionQuestion
 from discreet.session.text_only import ExplainingSession, answer_about, read_price
 from discreet.session.tuning.suggesting import SuggestingSession
@@ -53,6 +60,7 @@ class Session(SuggestingSession, ExplainingSession):
         nonnegative: bool = False,
         integers: bool = False,
         within: Mapping[str, Number] | None = None,
+        group_rows: int = GROUP_ROWS,
         reuse: bool | None = None,
         progress: Callable[[str], None] | None = None,
     ) -> Release:
@@ -85,6 +93,8 @@ class Session(SuggestingSession, ExplainingSession):
                 notes of the answer say which bias that brings.
             integers: whether counts are whole also where several tables, or running totals, are estimated together.
             within: in place of epsilon the largest error by column, such as `{"n": 50}`, beside earlier answers.
+            group_rows: beside `within`, how many rows a group is assumed to have, where an error depends on it. It
+                decides the price, and is seen in it: take a public number, or one that was released before.
             reuse: whether sums of groups answered before are made of these, and the rest is paid; by default with
                 `within`. The intervals do not cover a question that was chosen because of these.
             progress: called with a few words at each step; by default a notebook shows them after a second.
@@ -121,7 +131,8 @@ class Session(SuggestingSession, ExplainingSession):
                                  split=split, simultaneous=simultaneous, intervals=intervals,
                                  diagnose=diagnose, nonnegative=nonnegative, integers=integers)  # fmt: skip
         with shown_progress(progress) as say:
-            return answered(self._queries, question, epsilon, within, choice_of(reuse, "reuse"), say)
+            price = ErrorTarget.read(within, group_rows)
+            return answered(self._queries, question, epsilon, price, choice_of(reuse, "reuse"), say)
 
     @asked
     @read_price

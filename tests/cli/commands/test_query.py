@@ -69,6 +69,11 @@ def test_an_error_buys_only_what_earlier_answers_do_not_tell(folder: Path, run: 
 def test_an_error_that_may_be_missed_is_told_before_the_charge(folder: Path, run: Run) -> None:
     explained = run("query", f"EXPLAIN {COUNT}", "--within", "n=80")
     assert (explained.exit_code, "post-processing" in explained.stdout) == (0, True)
+    mean = ("SELECT AVG(age) AS age FROM visits", "--within", "age=2", "--group-rows", "9000")
+    seen, asked = (json.loads(run(command, *mean, "--json").stdout) for command in ("preview", "query"))
+    assert seen["epsilon"] == asked["epsilon"]
+    alone = run("query", COUNT, "-e", "0.1", "--group-rows", "9000")
+    assert (alone.exit_code, "--group-rows decides the price of an error" in alone.stderr) == (2, True)
     done = run("query", "SELECT AVG(age) AS age FROM visits", "--within", "age=0.01")
     assert done.exit_code == 3  # refused, and told all the same
     assert (

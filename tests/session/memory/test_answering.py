@@ -306,12 +306,34 @@ def test_a_preview_says_before_the_charge_how_an_error_may_be_missed() -> None:
         (said,) = (one for one in seen.warnings if "had 1,000 rows" in one)
         missed = session.preview(mean, epsilon=seen.epsilon, group_rows=100).errors["pay"]
         assert f"in one of 100 rows pay would be ± {missed:,.4g}; " in said
-        assert "; ask for epsilon" not in said
+        assert "; the question takes" not in said
         other = session.preview(mean, within={"pay": 50}, group_rows=50)
         (said,) = (one for one in other.warnings if "had 50 rows" in one)
-        assert f"; ask for epsilon {show(other.epsilon)}, as within= alone reckons with 1,000 rows" in said
+        assert "; the question takes group_rows=50, too" in said
         assert session.preview(TABLE, within={"n": 10}).warnings == ()
         assert session.budget.spent == 0
+
+
+def test_an_error_is_reckoned_for_groups_of_the_size_that_is_named() -> None:
+    mean = "SELECT ward, AVG(pay) AS pay FROM data GROUP BY ward"
+    with protect() as session:
+        costs = {
+            rows: session.sql(mean, within={"pay": 50}, group_rows=rows, reuse=False)
+            for rows in (10_000, 100)
+        }
+        for rows, answer in costs.items():
+            assert (
+                answer.epsilon
+                == session.preview(mean, within={"pay": 50}, group_rows=rows, reuse=False).epsilon
+            )
+            assert f"a group had {rows:,} rows" in answer.warnings[0]
+        assert costs[10_000].epsilon * 50 < costs[100].epsilon
+        for odd in (0, -1, 1.5, True, "9"):
+            with pytest.raises(InvalidParameter, match="group_rows must be a positive whole number"):
+                session.sql(mean, within={"pay": 50}, group_rows=odd)  # type: ignore[arg-type]
+        with pytest.raises(InvalidParameter, match="group_rows decides the price of an error"):
+            session.sql(mean, epsilon=1, group_rows=10_000)
+        assert session.budget.spent == sum(answer.epsilon for answer in costs.values())
 
 
 def test_another_process_knows_it_from_the_ledger_and_other_data_does_not(tmp_path: Path) -> None:

@@ -25,9 +25,7 @@ def command(
     ] = None,
     within: opt.Within = None,
     reuse: opt.Reuse = None,
-    group_rows: Annotated[
-        int, typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it.")
-    ] = 1000,
+    group_rows: opt.GroupRows = opt.GROUP_ROWS,
     as_json: opt.Json = False,
 ) -> None:
     """Give the cost of a question and the errors of its answer.
@@ -52,7 +50,7 @@ def command(
     if len(named) > 1:
         if within or reuse is not None:
             raise opt.Usage("--within, --reuse and --fresh are for one statement; the text has several")
-        workload(named, epsilon, asked, place, remote, {}, as_json)
+        workload(named, epsilon, asked, place, remote, {"group_rows": group_rows}, as_json)
         return
     errors, there = opt.errors_of(within), remote.open(place)
     if reuse is not None and there is not None:

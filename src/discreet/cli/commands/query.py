@@ -47,6 +47,7 @@ def command(
         ),
     ] = None,
     within: opt.Within = None,
+    group_rows: opt.GroupRows = opt.GROUP_ROWS,
     reuse: opt.Reuse = None,
     look: Annotated[
         bool, typer.Option("--preview", help="Give the cost and the errors instead; it is free.")
@@ -62,8 +63,9 @@ def command(
     needs no --epsilon.
 
     With --within, the least epsilon is spent that reaches the error, beside earlier answers of the same data. The
-    error of an average, a ratio or a quantile depends on its rows: epsilon is chosen as if a group had 1,000 of them;
-    `discreet preview` takes another --group-rows.
+    error of an average, a ratio or a quantile depends on its rows: epsilon is chosen as if a group had 1,000 of them,
+    or as many as --group-rows says. Take a public number, or one that was released before; too small a one pays too
+    much.
 
     A text of several statements is one workload: they are charged once, together. Tables of the same rows with the
     same aggregates are estimated together, so that they agree but for the rows whose group is not among the keys. So
@@ -80,6 +82,7 @@ def command(
       discreet query -p hospital/policy.toml --file cost.sql --epsilon 0.5 --output cost.svg
       discreet query "SELECT AVG(cost) AS cost FROM visits" --epsilon 1 --diagnose 0.05
       discreet query "SELECT county, COUNT(*) AS n FROM visits GROUP BY county" --within n=50
+      discreet query "SELECT AVG(age) AS age FROM visits" --within age=0.5 --group-rows 20000
       discreet query --mock "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
       discreet query "SELECT city, COUNT(*) AS n FROM visits GROUP BY city" --epsilon 1 --simultaneous
       discreet query --server https://stats.example.org "SELECT AVG(age) AS age FROM visits" --epsilon 0.1
@@ -93,12 +96,16 @@ def command(
 
     text = asked.text()
     named = statements(text)
-    known = {"within": opt.errors_of(within), "reuse": reuse}
+    known = {"within": opt.errors_of(within), "group_rows": group_rows, "reuse": reuse}
     if epsilon is None and not within:
         epsilon = opt.price_in(text)
     # A question of one statement may be free, which the session tells.
     if (epsilon is None and not within and (look or len(named) > 1)) or (epsilon is not None and within):
         raise opt.Usage(NO_PRICE)
+    if group_rows != opt.GROUP_ROWS and not within and not look:
+        raise opt.Usage(
+            "--group-rows decides the price of an error: name that with --within, or leave it out"
+        )
     if look:
         preview(named, epsilon, asked, place, remote, {**known, "diagnose": diagnose}, sink.as_json)
         return
@@ -116,7 +123,7 @@ def command(
         workload(named, epsilon, asked, place, sink, remote, mock)
         return
     if there is not None:
-        price = {"within": known["within"], "diagnose": diagnose}
+        price = {"within": known["within"], "group_rows": group_rows, "diagnose": diagnose}
         with _priced():
             _ask_server(there.mock() if mock else there, text, epsilon, price, asked, place, sink, mock)
         return

@@ -59,7 +59,7 @@ def preview(
     assert epsilon is not None
     keywords = keywords_of(asked, place)
     with ProgressLine("looking at the questions"), there or place.open() as session:
-        seen = session.preview_workload(named, epsilon, **keywords)
+        seen = session.preview_workload(named, epsilon, group_rows=more["group_rows"], **keywords)
     typer.echo(dump({name: preview.to_dict() for name, preview in seen.items()}) if as_json else repr(seen))
 
 

@@ -30,6 +30,7 @@ from discreet.server.records.asks import Began, budget_beside
 from discreet.server.records.sent import SentAnswer
 from discreet.server.service import Service, see_size, shown
 from discreet.session.analyst import AnalystSession
+from discreet.session.parameters import ErrorTarget
 from discreet.session.question import SessionQuestion as SessionQuestion
 
 if TYPE_CHECKING:
@@ -192,12 +193,14 @@ async def priced(service: Service, caller: Caller, name: str, body: PricedQuesti
         InvalidParameter: it has both, or no epsilon will do. Nothing was charged.
     """
     asked = body.asked()
-    if body.within is None:
+    target = ErrorTarget.read(body.within, body.group_rows)
+    if target is None:
         return asked
     if body.epsilon is not None:
         raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
     session = service.session(caller, name)
-    found = await service.look(caller, lambda: session.epsilon_for(within=body.within or {}, **asked))
+    wanted = {**asked, "within": target.within, "group_rows": target.group_rows}
+    found = await service.look(caller, lambda: session.epsilon_for(**wanted))
     return {**asked, "epsilon": exact(found)}
 
 

@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 
 from discreet.errors import DiscreetError
 from discreet.escaping import name as one_line
-from discreet.rational import Number, show
+from discreet.rational import Number
 from discreet.records import dataclass
 from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import CHOSEN
-from discreet.session.parameters import GROUP_ROWS
+from discreet.session.parameters import GROUP_ROWS, ErrorTarget
 from discreet.session.queries import Queries
 from discreet.session.question import ONE, SessionQuestion
 from discreet.sql.finish.estimates import EarlierRelease, Estimate
@@ -43,8 +43,8 @@ SAME = 1 + 1e-9
 STEP = Fraction(201, 200)
 """How much more epsilon makes a question another one, in three digits."""
 FORESEEN = (
-    f"epsilon was chosen as if a group had {GROUP_ROWS:,} rows with values spread over their bounds, and the error "
-    "of {} depends on that: smaller groups err more, larger ones less; `preview` takes other sizes (group_rows)"
+    "epsilon was chosen as if a group had {:,} rows with values spread over their bounds, and the error of {} depends "
+    "on that: smaller groups err more, larger ones less, and pay too much; group_rows says how many there are"
 )
 BEFORE = (
     "epsilon is chosen as if a group had {} rows with values spread over their bounds: in one of {} rows {}; "
@@ -259,14 +259,14 @@ def within_error(
     queries: Queries,
     question: SessionQuestion,
     plan: QueryPlan,
-    within: Mapping[str, Number],
+    target: ErrorTarget,
     used: bool,
     say: Callable[[str], None],
 ) -> Release:
     """Answer a question for the least epsilon that reaches an error, beside earlier answers where they are used."""
     queries.rehearse(plan)
-    cost, known = least(queries, question, within, GROUP_ROWS, used)
-    warned = [*_foreseen(queries, question, within), *_lacking(queries, question, known, used)]
+    cost, known = least(queries, question, target.within, target.group_rows, used)
+    warned = [*_foreseen(queries, question, target), *_lacking(queries, question, known, used)]
     found = _answer(queries, question, cost, known, say)
     return replace(found, warnings=(*found.warnings, *warned))
 
@@ -298,12 +298,12 @@ def asked_anew(queries: Queries, question: SessionQuestion) -> str:
     return next(filter(None, told), "")
 
 
-def _foreseen(queries: Queries, question: SessionQuestion, within: Mapping[str, Number]) -> list[str]:
+def _foreseen(queries: Queries, question: SessionQuestion, target: ErrorTarget) -> list[str]:
     """The warning that an error was foreseen for groups of a certain size; it depends on the question alone."""
     plan = queries.planned(question.with_epsilon(ONE))
-    small, large = (errors_of(queries, plan, question, GROUP_ROWS * times) for times in (1, 16))
-    names = [one_line(name) for name in within if small.get(name) != large.get(name)]
-    return [FORESEEN.format(", ".join(names))] if names else []
+    small, large = (errors_of(queries, plan, question, target.group_rows * times) for times in (1, 16))
+    names = [one_line(name) for name in target.within if small.get(name) != large.get(name)]
+    return [FORESEEN.format(target.group_rows, ", ".join(names))] if names else []
 
 
 def not_reached(
@@ -335,8 +335,7 @@ def not_reached(
     if not told:
         return []
     said = BEFORE.format(f"{group_rows:,}", f"{fewer:,}", ", ".join(told))
-    other = f"; ask for epsilon {show(question.epsilon)}, as within= alone reckons with {GROUP_ROWS:,} rows"
-    return [said + (other if group_rows != GROUP_ROWS else "")]
+    return [said + (f"; the question takes group_rows={group_rows}, too" if group_rows != GROUP_ROWS else "")]
 
 
 def _answer(

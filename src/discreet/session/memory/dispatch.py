@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from discreet.errors import InvalidParameter
 from discreet.rational import Number
-from discreet.session.parameters import see_cost
+from discreet.session.parameters import ErrorTarget, see_cost
 from discreet.session.queries import Queries
 from discreet.session.question import SessionQuestion
 
@@ -28,7 +28,7 @@ def answered(
     queries: Queries,
     question: SessionQuestion,
     epsilon: Number | None,
-    within: Mapping[str, Number] | None,
+    target: ErrorTarget | None,
     reuse: bool | None,
     say: Callable[[str], None],
 ) -> Release:
@@ -38,7 +38,7 @@ def answered(
         queries: the producer.
         question: the question.
         epsilon: for which it was asked; None without one.
-        within: the largest error allowed by column, for the least epsilon that reaches it; None for epsilon.
+        target: the largest error allowed by column, for the least epsilon that reaches it; None for epsilon.
         reuse: whether it is made of earlier answers, as for `Session.sql`.
         say: takes words on the progress.
 
@@ -46,16 +46,16 @@ def answered(
         InvalidParameter: both or neither of epsilon and within are given, or no epsilon will do.
     """
     plan = queries.planned(question)
-    if within is None:
+    if target is None:
         see_cost(epsilon, plan)
     elif epsilon is not None:
         raise InvalidParameter("A question has either epsilon or within.", "Leave one of them out.")
     if not plan.releases:
         return queries.answer(question, plan, say)
-    if within is None and (not reuse or queries.ledger.has_settled(queries.identity(plan))):
+    if target is None and (not reuse or queries.ledger.has_settled(queries.identity(plan))):
         return queries.answer(question, plan, say)
     from discreet.session.memory.answering import exactly_as, within_error
 
-    if within is None:
+    if target is None:
         return exactly_as(queries, question, say)
-    return within_error(queries, question, plan, within, reused(reuse, within), say)
+    return within_error(queries, question, plan, target, reused(reuse, target), say)
