@@ -16,7 +16,7 @@ from tests.ledger import damage
 from discreet.ledger import rows
 from discreet.ledger.chain.book import Book, follow
 
-FAULTS = examples(120, 10_000)
+FAULTS = examples(180, 10_000)
 
 
 def test_no_fault_of_the_disk_overdraws_the_budget(capsys: pytest.CaptureFixture[str]) -> None:
