@@ -71,18 +71,14 @@ def test_a_vertex_moves_the_degrees_of_a_fair_flow_by_their_sensitivity(most: in
 def test_a_fair_flow_is_the_most_even_one(most: int) -> None:
     """Of all flows of a graph, the one with the least sum of squares of what is missing has these degrees."""
     for pairs, graph in every_graph(4):
-        ways = [*pairs, *[pair[::-1] for pair in pairs]]
-        kept = []
-        for chosen in itertools.product([0, 1], repeat=len(ways)) if len(pairs) < 6 else ():
-            out, into = np.zeros(4, int), np.zeros(4, int)
-            for (one, other), used in zip(ways, chosen, strict=True):
-                out[one] += used
-                into[other] += used
-            if max(out.max(), into.max()) <= most:
-                kept.append((int(((most - out) ** 2).sum()), sorted(out.tolist())))
-        if kept:
-            best = min(kept)[0]
-            right = {tuple(loads) for missing, loads in kept if missing == best}
+        if len(pairs) < 6:
+            ways = np.array([*pairs, *[pair[::-1] for pair in pairs]], int).reshape(-1, 2)
+            chosen = np.array(list(itertools.product([0, 1], repeat=len(ways))), int)
+            chosen = chosen.reshape(1 << len(ways), len(ways))
+            out, into = (chosen @ (ways[:, [end]] == np.arange(4)) for end in (0, 1))
+            out = out[np.maximum(out, into).max(axis=1) <= most]
+            missing = ((most - out) ** 2).sum(axis=1)
+            right = set(map(tuple, np.sort(out[missing == missing.min()], axis=1).tolist()))
             assert len(right) == 1
             degrees = np.array(right.pop())
             assert fair_at_least(graph, most).tolist() == [

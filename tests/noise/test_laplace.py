@@ -57,10 +57,10 @@ def test_the_law_by_every_tape(scale: Fraction, bits: int, width: int, rest: int
 
 @pytest.mark.parametrize("plane", [0, 1, 2])
 def test_every_tape_catches_a_flipped_digit(plane: int) -> None:
-    # One digit, the 12th, of the low bit, of "anything above" or of the sign: undecided mass 5e-4 and less;
+    # One digit, the 12th, of the low bit, of "anything above" or of the sign: undecided mass 8e-4 and less;
     # 2e-4 in a deep run.
     fault = flipped(plan(HALF, True, 1, 1, 1), plane)
-    found, undecided = every_tape(sampler(fault), 22 if DEEP else 20)
+    found, undecided = every_tape(sampler(fault), 22 if DEEP else 19)
     assert not agrees(found, undecided, lambda k: law_of_laplace(HALF, k))
 
 

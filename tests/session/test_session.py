@@ -680,12 +680,12 @@ def test_questions_leave_no_rings_of_objects(tmp_path: Path) -> None:
                 session.preview(query, 0.01)
                 session.sql(query, 0.01)
 
-        ask(range(20))  # the first ones of a shape are kept, to fill in the literals of others
+        ask(range(10))  # the first ones of a shape are kept, to fill in the literals of others
         gc.collect()
         gc.disable()
         try:
-            ask(range(20, 60))
+            ask(range(10, 30))
             left = gc.collect()
         finally:
             gc.enable()
-    assert left < 40 * 5
+    assert left < 20 * 5

@@ -86,7 +86,7 @@ def left_over(folder: Path) -> list[str]:
     pytest.param(query, marks=deep if "1000000" in query or query.endswith("n DESC, m") else ()) for query in QUESTIONS
 ])  # fmt: skip
 def test_a_file_holds_the_answer(query: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streamed, "NUMBERS", 1_200)
+    monkeypatch.setattr(streamed, "NUMBERS", 2_500)  # three blocks of a count and more of others
     session = protect(tmp_path)
     written = session.write(query, 1, tmp_path / "a.parquet")
     assert session.budget.spent == 1

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 import discreet as dp
-from discreet.spatial import Grid
+from discreet.spatial import Grid, HeatMap, adaptive_map
 from discreet.spatial.heat_map import CellLayout
 from tests import shared
 
@@ -32,6 +32,12 @@ def session(table: pa.Table, max_rows: int = 20, budget: int = 10**6) -> dp.Sess
     """Over a table whose units have fewer rows than count, so that the truth is that of plain numpy."""
     bounds = {"lat": (50, 54), "lng": (3, 8)}
     return shared.protect(table, privacy_unit="observer", max_rows=max_rows, budget=budget, bounds=bounds)
+
+
+@cache
+def finest() -> HeatMap:
+    """An adaptive map of the sightings, at epsilon 1/2, drawn once for all tests that look at it."""
+    return adaptive_map(session(sightings(), 4), "data", "1km", "1/2", area=AREA)
 
 
 def truth(table: pa.Table, grid: CellLayout, where: float = -math.inf) -> Counter[tuple[int, int]]:

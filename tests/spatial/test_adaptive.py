@@ -9,7 +9,7 @@ import pytest
 
 from discreet.spatial import HeatMap, adaptive_map, heat_map
 from discreet.spatial import adaptive as adaptive
-from tests.spatial.invented import AREA, session, sightings, truth
+from tests.spatial.invented import AREA, finest, session, sightings, truth
 
 
 def error(made: HeatMap, exact: Counter[tuple[int, int]]) -> float:
@@ -65,9 +65,8 @@ def test_too_short_intervals_would_be_seen(monkeypatch: pytest.MonkeyPatch) -> N
 def test_it_errs_less_where_most_is_empty() -> None:
     """The even grid errs by the noise, the root of 2 times 8 = 11.3 a cell; the other by a third of it."""
     table = sightings()
-    asked = session(table, 4)
-    made = adaptive_map(asked, "data", "1km", "1/2", area=AREA)
-    even = heat_map(asked, "data", "1km", "1/2", area=AREA)
+    made = finest()
+    even = heat_map(session(table, 4), "data", "1km", "1/2", area=AREA)
     exact = truth(table, made.grid)
     assert error(made, exact) < 0.6 * error(even, exact)
 

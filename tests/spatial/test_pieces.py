@@ -7,10 +7,9 @@ from fractions import Fraction
 
 import pytest
 
-from discreet.spatial.adaptive import adaptive_map
 from discreet.spatial.grid import Grid
 from discreet.spatial.pieces import put_together, unions
-from tests.spatial.invented import AREA, session, sightings, truth
+from tests.spatial.invented import finest, sightings, truth
 
 GRID = Grid(Fraction(1), Fraction(1))
 PLACES = [(column, row) for row in range(8, 12) for column in range(4, 8)]
@@ -55,7 +54,7 @@ def test_the_densest_place_of_a_map_is_no_blank() -> None:
     """
 
     table = sightings()
-    drawn = adaptive_map(session(table, 4), "data", "1km", "1/2", area=AREA)
+    drawn = finest()
     exact = truth(table, drawn.grid)
     dense: dict[tuple[int, int], int] = {}
     for (column, row), count in exact.items():

@@ -11,6 +11,7 @@ import pytest
 from discreet.errors import InvalidParameter, PolicyError
 from discreet.policy import Policy
 from discreet.streams.doubling import UNBOUNDED
+from tests.depth import in_turn
 from tests.streams.invented import gaussian, policy, spec
 
 
@@ -54,8 +55,10 @@ def test_a_column_that_is_missing_is_named(asked: dict[str, Any], cause: str, fi
     assert refused.value.fix == fix
 
 
-@pytest.mark.parametrize("method", ["period", "tree", "root", "doubling", "even"])
-@pytest.mark.parametrize("hi", [1, 500, 10**9])
+# A deep run asks each method at all three bounds.
+@pytest.mark.parametrize(
+    ("method", "hi"), in_turn(["period", "tree", "root", "doubling", "even"], [1, 500, 10**9])
+)
 def test_the_grid_is_as_fine_as_the_noise_allows(method: str, hi: int) -> None:
     declared = Policy.for_table("visits", privacy_unit="patient", max_rows=3, budget=3, keys={"ward": ["N"]},
                                 bounds={"cost": (0, hi)})  # fmt: skip

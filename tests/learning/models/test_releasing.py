@@ -66,10 +66,10 @@ def both(name: str, rng: np.random.Generator, rows: int, epsilon: float) -> Call
 def test_no_row_moves_a_release_further_than_its_noise_is_made_for(
     name: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """30 pairs of neighbours with odd values; epsilons for which lines and trees go each of their ways."""
+    """15 pairs of neighbours with odd values; epsilons for which lines and trees go each of their ways."""
     rng = np.random.default_rng(5)
     parts: dict[str, float] = {}
-    for _ in range(examples(30, 60)):
+    for _ in range(examples(15, 60)):
         rows = int(rng.choice([1, 2, 30]))
         found = exact.moved(monkeypatch, both(name, rng, rows, epsilon))
         assert max(found.values()) <= 1 + 1e-12

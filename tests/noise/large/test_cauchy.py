@@ -31,7 +31,8 @@ def test_the_law_is_exact_on_every_tape(scale: Fraction) -> None:
 
 
 def test_another_scale_is_found() -> None:
-    found, undecided = every_tape(lambda source: draw(source, Fraction(1, 4), 2), 16)
+    # Tapes of 13 bits show it as well as those of 16, of which there are eight times as many.
+    found, undecided = every_tape(lambda source: draw(source, Fraction(1, 4), 2), 13)
     assert not agrees(found, undecided, lambda k: law(Fraction(1, 2), k))
 
 
