@@ -4,7 +4,8 @@ Python, its libraries and our modules take a second of processor time at each st
 commands and the code of a page run in forks, with the arguments, the environment, the folder and the three standard
 streams of who asked. What happens while Python itself starts is asked of real processes, in tests/cli/test_process.py
 and tests/cli/terminal/test_standard_streams.py. Pictures are drawn by one process for all forks, as the first picture
-of a process takes half a second and each after it next to nothing.
+of a process takes half a second and each after it next to nothing. Signals reach the fork, and it is killed with the
+program that asked for it.
 
     with the folder of `programs()` first in PATH, `discreet …`, `python FILE` and `python -` run so
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import contextlib
 import gc
 import importlib
 import os
@@ -37,7 +39,7 @@ from typing import Any, NoReturn, TextIO
 from tests.scripts_of_pages import PLACE, make_once
 
 CLIENT = r"""#!{python} -IS
-import os, socket, sys
+import os, signal, socket, sys
 name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
 def cold():
     os.execv({python!r}, [{python!r}, *(["-m", "discreet"] if name == "discreet" else []), *args])
@@ -50,9 +52,18 @@ with socket.socket(socket.AF_UNIX) as server:
         cold()
     socket.send_fds(server, [repr((name, args, dict(os.environ), os.getcwd())).encode()], [0, 1, 2])
     server.shutdown(socket.SHUT_WR)
-    sys.exit(int(server.recv(16) or b"1"))
+    said = server.makefile("rb")
+    pid = int(said.readline())
+    for told in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        signal.signal(told, lambda number, frame: os.kill(pid, number))
+    sys.exit(int(said.readline() or b"1"))
 """
-LOADED = ("altair", "duckdb", "numpy", "pyarrow.parquet", "vl_convert")
+LOADED = (
+    "altair", "duckdb", "numpy", "pyarrow.parquet", "vl_convert",
+    # A server that is killed tells nothing of what it has loaded.
+    "discreet.engines.isolated.workers", "discreet.server.app", "discreet.server.running.several", "psycopg",
+    "uvicorn.main",
+)  # fmt: skip
 LATER = (
     "discreet.mcp.tools", "h3", "mcp", "networkx", "numpy.random", "pandas", "pyproj", "scipy.sparse.csgraph",
     "scipy.special", "scipy.stats", "sklearn.linear_model",
@@ -108,7 +119,7 @@ def _begun() -> Path:
 def serve(address: str) -> None:
     """Load the modules, then fork for each who asks, until the standard input ends."""
     for name in LOADED:
-        if importlib.util.find_spec(name.partition(".")[0]) is not None:
+        with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for room in ROOMS:
         package = importlib.import_module(f"discreet.{room}")
@@ -213,7 +224,10 @@ def _taken(listening: socket.socket) -> None:
 
 
 def _watch(asking: socket.socket) -> NoReturn:
-    """Run what is asked in a fork of this process, and tell who asked how it ended."""
+    """Run what is asked in a fork of this process, and tell who asked its number and how it ended.
+
+    It is killed when who asked is.
+    """
     said, files, _, _ = socket.recv_fds(asking, 1 << 20, 3)
     while part := asking.recv(1 << 20):
         said += part
@@ -229,9 +243,17 @@ def _watch(asking: socket.socket) -> NoReturn:
         _begin(name, args)
     for file in (0, 1, 2, *files):
         os.close(file)
+    asking.sendall(b"%d\n" % pid)
+    if hasattr(os, "pidfd_open"):  # elsewhere a program outlives who asked
+        ended, gone = os.pidfd_open(pid), select.poll()
+        gone.register(ended, select.POLLIN)
+        gone.register(asking, 0)  # its end of writing came before; that it hung up is always told
+        if ended not in dict(gone.poll()):
+            os.kill(pid, signal.SIGKILL)
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
-    asking.sendall(b"%d" % (code if code >= 0 else 128 - code))
+    with contextlib.suppress(OSError):  # who asked was killed
+        asking.sendall(b"%d\n" % (code if code >= 0 else 128 - code))
     os._exit(0)
 
 
