@@ -39,24 +39,31 @@ from typing import Any, NoReturn, TextIO
 from tests.scripts_of_pages import PLACE, make_once
 
 CLIENT = r"""#!{python} -IS
-import os, signal, socket, sys
+import _signal, _socket, os, sys  # the modules around them take as long to load as Python itself
 name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
 def cold():
     os.execv({python!r}, [{python!r}, *(["-m", "discreet"] if name == "discreet" else []), *args])
 if name != "discreet" and args[:1] != ["-"] and (not args or args[0].startswith("-")):
     cold()
-with socket.socket(socket.AF_UNIX) as server:
-    try:
-        server.connect({address!r})
-    except OSError:  # somebody ended it
-        cold()
-    socket.send_fds(server, [repr((name, args, dict(os.environ), os.getcwd())).encode()], [0, 1, 2])
-    server.shutdown(socket.SHUT_WR)
-    said = server.makefile("rb")
-    pid = int(said.readline())
-    for told in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-        signal.signal(told, lambda number, frame: os.kill(pid, number))
-    sys.exit(int(said.readline() or b"1"))
+server = _socket.socket(_socket.AF_UNIX)
+try:
+    server.connect({address!r})
+except OSError:  # somebody ended it
+    cold()
+def said():
+    line = b""
+    while (more := server.recv(1)) not in (b"", b"\n"):
+        line += more
+    return int(line or b"1")
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+asked = repr((name, args, dict(os.environ), os.getcwd())).encode()
+sent = server.sendmsg([asked], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+server.sendall(asked[sent:])
+server.shutdown(_socket.SHUT_WR)
+program = said()
+for told in (_signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM):
+    _signal.signal(told, lambda number, frame: os.kill(program, number))
+sys.exit(said())
 """
 LOADED = (
     "altair", "duckdb", "numpy", "pyarrow.parquet", "vl_convert",
@@ -131,23 +138,34 @@ def serve(address: str) -> None:
     assert threading.active_count() == 1, "threads are lost in a fork"
     gc.collect()
     gc.freeze()  # else each fork copies what its garbage collector walks over
+    woken, wake = socket.socketpair()
+    wake.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+    running: dict[int, socket.socket] = {}
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen(64)
         Path(address).with_name("ready").touch()
         while True:
-            ready, _, _ = select.select([listening.fileno(), told, 0], [], [], 1)
+            poll = select.poll()
+            for file in (0, told, listening, woken):
+                poll.register(file, select.POLLIN)
+            for asking in running.values() if sys.platform == "linux" else ():
+                poll.register(asking, 0)  # elsewhere it hangs up once it has asked
+            ready = dict(poll.poll())
             if 0 in ready:
                 return
             if told in ready:
                 _load(os.read(told, 1 << 16).decode().split())
+            if woken.fileno() in ready:
+                woken.recv(1 << 10)
+            for pid, asking in running.items():
+                if asking.fileno() in ready:
+                    os.kill(pid, signal.SIGKILL)
+            _tell_ends(running)
             if listening.fileno() in ready:
-                _taken(listening)
-            try:
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-            except ChildProcessError:
-                pass
+                _take(listening, running)
 
 
 def _draw_elsewhere(address: str) -> None:
@@ -215,25 +233,21 @@ def _load(names: list[str]) -> None:
     gc.freeze()
 
 
-def _taken(listening: socket.socket) -> None:
+def _take(listening: socket.socket, running: dict[int, socket.socket]) -> None:
+    """Run what is asked in a fork of this process, and tell who asked its number."""
     asking, _ = listening.accept()
-    with asking:
-        if os.fork() == 0:
-            listening.close()
-            _watch(asking)
-
-
-def _watch(asking: socket.socket) -> NoReturn:
-    """Run what is asked in a fork of this process, and tell who asked its number and how it ended.
-
-    It is killed when who asked is.
-    """
     said, files, _, _ = socket.recv_fds(asking, 1 << 20, 3)
     while part := asking.recv(1 << 20):
         said += part
+    if len(files) < 3:
+        asking.close()  # who asked has ended, or has no streams
+        return
     name, args, env, folder = ast.literal_eval(said.decode())
     if (pid := os.fork()) == 0:
-        asking.close()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for other in (listening, asking, *running.values()):
+            other.close()
         for number, file in enumerate(files):
             os.dup2(file, number)
             os.close(file)
@@ -241,20 +255,21 @@ def _watch(asking: socket.socket) -> NoReturn:
         os.environ.clear()
         os.environ.update(env)
         _begin(name, args)
-    for file in (0, 1, 2, *files):
+    for file in files:
         os.close(file)
-    asking.sendall(b"%d\n" % pid)
-    if hasattr(os, "pidfd_open"):  # elsewhere a program outlives who asked
-        ended, gone = os.pidfd_open(pid), select.poll()
-        gone.register(ended, select.POLLIN)
-        gone.register(asking, 0)  # its end of writing came before; that it hung up is always told
-        if ended not in dict(gone.poll()):
-            os.kill(pid, signal.SIGKILL)
-    _, status = os.waitpid(pid, 0)
-    code = os.waitstatus_to_exitcode(status)
-    with contextlib.suppress(OSError):  # who asked was killed
-        asking.sendall(b"%d\n" % (code if code >= 0 else 128 - code))
-    os._exit(0)
+    running[pid] = asking
+    with contextlib.suppress(OSError):  # who asked was killed, which is seen next
+        asking.sendall(b"%d\n" % pid)
+
+
+def _tell_ends(running: dict[int, socket.socket]) -> None:
+    """Tell who asked how their programs have ended."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            code = os.waitstatus_to_exitcode(ended[1])
+            if ended[0] in running:
+                with running.pop(ended[0]) as asking, contextlib.suppress(OSError):
+                    asking.sendall(b"%d\n" % (code if code >= 0 else 128 - code))
 
 
 def _begin(name: str, args: list[str]) -> NoReturn:
