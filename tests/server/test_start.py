@@ -100,7 +100,7 @@ def test_of_two_processes_that_start_at_once_one_makes_the_administrator(tmp_pat
 @pytest.mark.parametrize("told", ["SIGINT", *["SIGTERM"] * DEEP])
 def test_the_command_serves_until_it_is_told_to_stop_which_is_no_failure(told: str, tmp_path: Path) -> None:
     policy = make_hospital(tmp_path / "hospital")
-    command = [programs() / "discreet", "serve", str(policy), "--port", "0", "--slot", "0.01"]
+    command = [str(programs() / "discreet"), "serve", str(policy), "--port", "0", "--slot", "0.01"]
     with contextlib.ExitStack() as stack:
         process = stack.enter_context(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
         stack.callback(process.kill)
