@@ -36,6 +36,11 @@ DRAWN = (
     "-o degrees.svg",  # tests/cli/commands/structures/test_graph.py: test_files_of_all_kinds
     "--delta 1e-6 --output both.svg",  # tests/cli/commands/test_plan.py: test_stream
     "--report report.html",  # tests/cli/commands/structures/test_synthesize.py: test_rows_and_report
+    "plot neighbours -o neighbours.png",  # tests/cli/commands/test_plot.py: test_the_names_are_listed_and_one_is_drawn
+    "experiment heights --rounds 20",  # test_the_heights_print_their_curve
+    "experiment nest",  # test_the_attack_on_a_nest_says_how_often_it_was_right
+    "--epsilon 1 --output errors.svg",  # test_the_picture_of_streams_is_up_to_date
+    "--window 28",  # tests/cli/commands/test_plan.py: test_stream_names_no_option_that_plan_lacks
     "discreet pate --teachers",  # tests/cli/commands/structures/test_pate.py: test_the_table_and_the_picture
 )
 """Parts of commands that take seconds, and the tests that ask the same."""

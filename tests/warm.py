@@ -4,7 +4,8 @@ Python, its libraries and our modules take a second of processor time at each st
 commands and the code of a page run in forks, with the arguments, the environment, the folder and the three standard
 streams of who asked. What happens while Python itself starts is asked of real processes, in tests/cli/test_process.py
 and tests/cli/terminal/test_standard_streams.py. Pictures are drawn by one process for all forks, as the first picture
-of a process takes half a second and each after it next to nothing.
+of a process takes half a second and each after it next to nothing. Signals reach the fork, and it is killed with the
+program that asked for it.
 
     with the folder of `programs()` first in PATH, `discreet …`, `python FILE` and `python -` run so
 """
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 import ast
 import atexit
+import contextlib
 import gc
 import importlib
 import os
@@ -37,22 +39,38 @@ from typing import Any, NoReturn, TextIO
 from tests.scripts_of_pages import PLACE, make_once
 
 CLIENT = r"""#!{python} -IS
-import os, socket, sys
+import _signal, _socket, os, sys  # the modules around them take as long to load as Python itself
 name, args = os.path.basename(sys.argv[0]), sys.argv[1:]
 def cold():
     os.execv({python!r}, [{python!r}, *(["-m", "discreet"] if name == "discreet" else []), *args])
 if name != "discreet" and args[:1] != ["-"] and (not args or args[0].startswith("-")):
     cold()
-with socket.socket(socket.AF_UNIX) as server:
-    try:
-        server.connect({address!r})
-    except OSError:  # somebody ended it
-        cold()
-    socket.send_fds(server, [repr((name, args, dict(os.environ), os.getcwd())).encode()], [0, 1, 2])
-    server.shutdown(socket.SHUT_WR)
-    sys.exit(int(server.recv(16) or b"1"))
+server = _socket.socket(_socket.AF_UNIX)
+try:
+    server.connect({address!r})
+except OSError:  # somebody ended it
+    cold()
+def said():
+    line = b""
+    while (more := server.recv(1)) not in (b"", b"\n"):
+        line += more
+    return int(line or b"1")
+streams = b"".join(number.to_bytes(4, sys.byteorder) for number in range(3))
+asked = repr((name, args, dict(os.environ), os.getcwd())).encode()
+sent = server.sendmsg([asked], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
+server.sendall(asked[sent:])
+server.shutdown(_socket.SHUT_WR)
+program = said()
+for told in (_signal.SIGHUP, _signal.SIGINT, _signal.SIGTERM):
+    _signal.signal(told, lambda number, frame: os.kill(program, number))
+sys.exit(said())
 """
-LOADED = ("altair", "duckdb", "numpy", "pyarrow.parquet", "vl_convert")
+LOADED = (
+    "altair", "duckdb", "numpy", "pyarrow.parquet", "vl_convert",
+    # A server that is killed tells nothing of what it has loaded.
+    "discreet.engines.isolated.workers", "discreet.server.app", "discreet.server.running.several", "psycopg",
+    "uvicorn.main",
+)  # fmt: skip
 LATER = (
     "discreet.mcp.tools", "h3", "mcp", "networkx", "numpy.random", "pandas", "pyproj", "scipy.sparse.csgraph",
     "scipy.special", "scipy.stats", "sklearn.linear_model",
@@ -108,7 +126,7 @@ def _begun() -> Path:
 def serve(address: str) -> None:
     """Load the modules, then fork for each who asks, until the standard input ends."""
     for name in LOADED:
-        if importlib.util.find_spec(name.partition(".")[0]) is not None:
+        with contextlib.suppress(ImportError):
             importlib.import_module(name)
     for room in ROOMS:
         package = importlib.import_module(f"discreet.{room}")
@@ -120,23 +138,34 @@ def serve(address: str) -> None:
     assert threading.active_count() == 1, "threads are lost in a fork"
     gc.collect()
     gc.freeze()  # else each fork copies what its garbage collector walks over
+    woken, wake = socket.socketpair()
+    wake.setblocking(False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wake.fileno(), warn_on_full_buffer=False)
+    running: dict[int, socket.socket] = {}
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(address)
         listening.listen(64)
         Path(address).with_name("ready").touch()
         while True:
-            ready, _, _ = select.select([listening.fileno(), told, 0], [], [], 1)
+            poll = select.poll()
+            for file in (0, told, listening, woken):
+                poll.register(file, select.POLLIN)
+            for asking in running.values() if sys.platform == "linux" else ():
+                poll.register(asking, 0)  # elsewhere it hangs up once it has asked
+            ready = dict(poll.poll())
             if 0 in ready:
                 return
             if told in ready:
                 _load(os.read(told, 1 << 16).decode().split())
+            if woken.fileno() in ready:
+                woken.recv(1 << 10)
+            for pid, asking in running.items():
+                if asking.fileno() in ready:
+                    os.kill(pid, signal.SIGKILL)
+            _tell_ends(running)
             if listening.fileno() in ready:
-                _taken(listening)
-            try:
-                while os.waitpid(-1, os.WNOHANG)[0]:
-                    pass
-            except ChildProcessError:
-                pass
+                _take(listening, running)
 
 
 def _draw_elsewhere(address: str) -> None:
@@ -204,22 +233,21 @@ def _load(names: list[str]) -> None:
     gc.freeze()
 
 
-def _taken(listening: socket.socket) -> None:
+def _take(listening: socket.socket, running: dict[int, socket.socket]) -> None:
+    """Run what is asked in a fork of this process, and tell who asked its number."""
     asking, _ = listening.accept()
-    with asking:
-        if os.fork() == 0:
-            listening.close()
-            _watch(asking)
-
-
-def _watch(asking: socket.socket) -> NoReturn:
-    """Run what is asked in a fork of this process, and tell who asked how it ended."""
     said, files, _, _ = socket.recv_fds(asking, 1 << 20, 3)
     while part := asking.recv(1 << 20):
         said += part
+    if len(files) < 3:
+        asking.close()  # who asked has ended, or has no streams
+        return
     name, args, env, folder = ast.literal_eval(said.decode())
     if (pid := os.fork()) == 0:
-        asking.close()
+        signal.set_wakeup_fd(-1)
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for other in (listening, asking, *running.values()):
+            other.close()
         for number, file in enumerate(files):
             os.dup2(file, number)
             os.close(file)
@@ -227,12 +255,21 @@ def _watch(asking: socket.socket) -> NoReturn:
         os.environ.clear()
         os.environ.update(env)
         _begin(name, args)
-    for file in (0, 1, 2, *files):
+    for file in files:
         os.close(file)
-    _, status = os.waitpid(pid, 0)
-    code = os.waitstatus_to_exitcode(status)
-    asking.sendall(b"%d" % (code if code >= 0 else 128 - code))
-    os._exit(0)
+    running[pid] = asking
+    with contextlib.suppress(OSError):  # who asked was killed, which is seen next
+        asking.sendall(b"%d\n" % pid)
+
+
+def _tell_ends(running: dict[int, socket.socket]) -> None:
+    """Tell who asked how their programs have ended."""
+    with contextlib.suppress(ChildProcessError):
+        while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+            code = os.waitstatus_to_exitcode(ended[1])
+            if ended[0] in running:
+                with running.pop(ended[0]) as asking, contextlib.suppress(OSError):
+                    asking.sendall(b"%d\n" % (code if code >= 0 else 128 - code))
 
 
 def _begin(name: str, args: list[str]) -> NoReturn:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Run
 from tests.depth import DEEP
+from tests.warm import programs
 
 from discreet.errors import EngineError
 from discreet.ledger import Ledger
@@ -94,8 +95,9 @@ def test_a_signal_stops_the_engine_says_what_was_charged_and_cleans_up(
 ) -> None:
     temporary = folder / "temporary"
     temporary.mkdir()
+    (folder / "slow.py").write_text(SLOW)
     process = subprocess.Popen(
-        [sys.executable, "-c", SLOW], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [programs() / "python", "slow.py"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         env={**os.environ, "TMPDIR": str(temporary)},
     )  # fmt: skip
     assert process.stdout is not None

@@ -18,17 +18,33 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from benchmarks.crowd import Crowd, gathered
+from benchmarks.crowd import Crowd, Server, gathered
 
+from benchmarks import crowd as crowds
 from tests.depth import DEEP, examples
 from tests.server.aftermath import see_history, see_ledger
 from tests.servers import new_database, new_server
+from tests.warm import programs
 
 SECONDS = examples(2, 300)
 ANALYSTS = 6
 SLOT = "0.01" if DEEP else "0.05"
 """Of a usual run some hundred answers, most of whose time is the wait for their slot."""
 EACH, BUDGET = Fraction(1, 5), Fraction(11, 10)  # all together would overdraw the data set
+
+
+class WarmServer(Server):
+    """A server whose process begins with our modules loaded; it is killed with the program that asked for it."""
+
+    def start(self) -> None:
+        """Start, and return at once."""
+        self._command = [str(programs() / "discreet"), *self._command[self._command.index("serve") :]]
+        super().start()
+
+
+@pytest.fixture(autouse=True)
+def _warm(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(crowds, "Server", WarmServer)
 
 
 def outcomes(crowd: Crowd) -> Counter[str]:

@@ -17,6 +17,7 @@ from discreet.server.start import Listening, bound, by_name, first_token, open_s
 from tests.depth import DEEP
 from tests.server.conftest import COUNT, FAST, POLICY, make_hospital
 from tests.servers import new_database
+from tests.warm import programs
 
 
 def test_a_service_speaks_plain_http_to_its_own_machine_alone() -> None:
@@ -99,7 +100,7 @@ def test_of_two_processes_that_start_at_once_one_makes_the_administrator(tmp_pat
 @pytest.mark.parametrize("told", ["SIGINT", *["SIGTERM"] * DEEP])
 def test_the_command_serves_until_it_is_told_to_stop_which_is_no_failure(told: str, tmp_path: Path) -> None:
     policy = make_hospital(tmp_path / "hospital")
-    command = [sys.executable, "-m", "discreet", "serve", str(policy), "--port", "0", "--slot", "0.01"]
+    command = [str(programs() / "discreet"), "serve", str(policy), "--port", "0", "--slot", "0.01"]
     with contextlib.ExitStack() as stack:
         process = stack.enter_context(subprocess.Popen(command, stderr=subprocess.PIPE, text=True))
         stack.callback(process.kill)
