@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ def by_unit(texts: Iterable[str]) -> tuple[Case, ...]:
     return some_questions("questions by u, 3", tuple(texts))
 
 
+@cache
 def _sliced(slices: int) -> DuckDBEngine:
     engine = DuckDBEngine.open(tables())
     engine.__dict__["slices"] = slices
