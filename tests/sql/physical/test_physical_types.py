@@ -91,8 +91,9 @@ def test_no_value_makes_a_question_fail_on_spark(name: str) -> None:
 
 @pytest.mark.parametrize("name", PROBES if DEEP else sorted(ON_SPARK))
 def test_no_value_makes_a_question_fail_on_clickhouse(name: str) -> None:
-    turn = TURNS.get(name) if PROBES[name].takes == READABLE else None
-    assert faults(bench("clickhouse"), PROBES[name], most_of(name), turn) == []
+    # Two questions stand beside each other that read every type: each is asked of a half of them.
+    turn = sorted(ON_SPARK).index(name) if PROBES[name].takes == READABLE else None
+    assert faults(bench("clickhouse"), PROBES[name], most_of(name), turn, 2) == []
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres"])

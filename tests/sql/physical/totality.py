@@ -118,12 +118,16 @@ def run_release(engine: Engine, release: PlannedRelease) -> None:
     engine.keys(compiled.sql, compiled.tables, lambda counts: np.arange(0))
 
 
-def faults(bench: Bench, probe: Probe, most: int = 10**9, turn: int | None = None) -> list[str]:
+def faults(
+    bench: Bench, probe: Probe, most: int = 10**9, turn: int | None = None, every: int = TURN
+) -> list[str]:
     """The types that make a question fail, each with a row that does it; empty when none does; see `each_fault`."""
-    return list(each_fault(bench, probe, most, turn))
+    return list(each_fault(bench, probe, most, turn, every))
 
 
-def each_fault(bench: Bench, probe: Probe, most: int = 10**9, turn: int | None = None) -> Iterator[str]:
+def each_fault(
+    bench: Bench, probe: Probe, most: int = 10**9, turn: int | None = None, every: int = TURN
+) -> Iterator[str]:
     """The types that make a question fail, each with a row that does it, one by one as they are found.
 
     Args:
@@ -131,12 +135,13 @@ def each_fault(bench: Bench, probe: Probe, most: int = 10**9, turn: int | None =
         probe: a question.
         most: of how many columns it is asked in a run that is not deep; a deep run asks it of all. It is asked of ten
             rows by themselves then, of all in a deep run.
-        turn: where it is a number and the run is not deep: of each third column, from the one on whose turn it is.
+        turn: where it is a number and the run is not deep: of some columns only, from the one on whose turn it is.
+        every: of each third column then, or of each second, fourth, …
     """
     catalog = bench.catalog(probe.unit, probe.ends, probe.most)
     columns = few(bench.of(*probe.takes), most)
     if turn is not None and not DEEP:
-        columns = columns[turn % TURN :: TURN]
+        columns = columns[turn % every :: every]
     size = 1 if probe.alone else bench.together
     for some in (columns[at : at + size] for at in range(0, len(columns), size)):
         yield from _faults(bench, probe, some, catalog)
