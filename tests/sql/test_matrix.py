@@ -4,7 +4,7 @@ Between neighbouring tables are compared: error or answer, columns and their typ
 the cost, and the exact integers in L1. There is no chance of a false alarm: a fault is a pair of tables on which the
 guarantee is broken. Power: each fault of `FAULTS` is planted below and found by the same check.
 
-By default an eighth of the cases of DuckDB and of PostgreSQL are asked, those of every role among them, of the types of
+By default a sixth of the cases of DuckDB and of PostgreSQL are asked, those of every role among them, of the types of
 frames and files one of twelve, and Spark not at all. In a deep run everything is asked, which takes most
 of an hour of one core on DuckDB, and minutes on PostgreSQL. That no value of any type makes a question fail is asked
 of every type in every run, in `physical/test_physical_types.py`.
@@ -59,7 +59,7 @@ def chosen(dialect: str) -> Sequence[Case]:
     asked: set[Case] = set()
     for role in dict.fromkeys(case.role for case in listed):
         those = [case for case in listed if case.role == role]
-        asked.update(few(those, max(2, len(those) // (12 if role == "read" else 8))))
+        asked.update(few(those, max(2, len(those) // (12 if role == "read" else 6))))
     return [case for case in listed if case in asked]
 
 
