@@ -117,6 +117,12 @@ def _citext() -> str:
 
 
 @cache
+def _duckdb() -> duckdb.DuckDBPyConnection:
+    """One database of the process: to open another takes longer than most questions."""
+    return duckdb.connect(config={"threads": "1"})
+
+
+@cache
 def _postgres() -> tuple[str, frozenset[str]]:
     """The server, and what of its optional parts it lacks."""
     import psycopg
@@ -185,9 +191,8 @@ def load_all(pair: Pair, tables: Mapping[str, Rows]) -> dict[str, Any]:
         with servers.connect(url) as server:
             server.execute(";".join(statements))
         return {name: f"{url}#pairs.{name}" for name in tables}
-    connection = duckdb.connect(config={"threads": "1"})
-    connection.execute(";".join(statements))
-    return dict.fromkeys(tables, connection)
+    _duckdb().execute(";".join(statements))
+    return dict.fromkeys(tables, _duckdb())
 
 
 def _on_spark(pair: Pair, values: list[tuple[int, str]]) -> Any:

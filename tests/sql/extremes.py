@@ -112,16 +112,39 @@ def registered(kinds: tuple[Type, ...]) -> str:
 
 def evaluate(expression: Expression) -> pa.ChunkedArray:
     """The values of an expression over the product of the worst values of its columns; errors surface as they are."""
-    columns = {column.name: column for column in leaves(expression)}
+    return _evaluated([expression])[0]
+
+
+def _evaluated(expressions: Sequence[Expression]) -> list[pa.ChunkedArray]:
+    """The same of several over the same columns, in one query."""
+    columns = {column.name: column for column in leaves(expressions[0])}
     worst = registered(tuple(column.type for column in columns.values()))
     renamed = ", ".join(f"c{at} AS {quote(name)}" for at, name in enumerate(columns)) or "1 AS one"
-    sql = f"SELECT {spell(expression, DUCKDB)} AS v FROM (SELECT {renamed} FROM {worst})"
-    return connection().sql(sql).to_arrow_table().column("v")
+    listed = ", ".join(f"{spell(one, DUCKDB)} AS v{at}" for at, one in enumerate(expressions))
+    found = connection().sql(f"SELECT {listed} FROM (SELECT {renamed} FROM {worst})").to_arrow_table()
+    return list(found.columns)
 
 
 def broken(expression: Expression) -> list[str]:
     """What is wrong with the values of an expression: type, NULL, NaN, or a value outside its span."""
-    values = evaluate(expression)
+    return _broken(expression, evaluate(expression))
+
+
+def broken_each(expressions: Sequence[Expression]) -> list[list[str]]:
+    """The same of several, those over the same columns in one query."""
+    shapes: dict[tuple[tuple[str, Type], ...], list[int]] = {}
+    for at, one in enumerate(expressions):
+        shape = tuple({column.name: column.type for column in leaves(one)}.items())
+        shapes.setdefault(shape, []).append(at)
+    problems: dict[int, list[str]] = {}
+    for places in shapes.values():
+        alike = [expressions[at] for at in places]
+        for at, one, values in zip(places, alike, _evaluated(alike), strict=True):
+            problems[at] = _broken(one, values)
+    return [problems[at] for at in range(len(expressions))]
+
+
+def _broken(expression: Expression, values: pa.ChunkedArray) -> list[str]:
     span, problems = expression.span, []
     item = expression.type.item
     if item is None:

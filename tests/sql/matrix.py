@@ -237,8 +237,8 @@ class Tally:
     cases: int = 0
 
 
-def _policy(case: Case) -> Policy:
-    mode, tables = case.mode, case.tables
+def _policy(case: Case, tables: Tables) -> Policy:
+    mode = case.mode
     columns: dict[str, Any] = {"n": {"keys": list(range(10))}}
     if case.role in ("unit", "mixed", "twin"):
         columns.update(
@@ -269,24 +269,32 @@ def faults(case: Case, tally: Tally | None = None, answers: bool = False) -> lis
         tally: is added to.
         answers: whether the whole answer is compared as well, which takes longer.
     """
-    tally = tally or Tally()
+    return list(_faults(case, tally or Tally(), answers))
+
+
+def faulty(case: Case) -> bool:
+    """Whether a case shows anything to be broken: nothing is asked behind the first thing that does."""
+    return any(_faults(case, Tally(), False))
+
+
+def _faults(case: Case, tally: Tally, answers: bool) -> Iterator[str]:
     tally.cases += 1
     tables = case.tables
     if not tables.engines:
-        return []  # a source that there cannot be
+        return  # a source that there cannot be
     delta = DELTA if "GROUP BY 1" in case.sql else Fraction(0)
     limits = Limits(None, case.mode.max_groups)
     if any(engine.schema() != tables.schema for engine in tables.engines):
-        return ["the columns or their types depend on the values"]
+        yield "the columns or their types depend on the values"
+        return
     try:
-        policy = _policy(case)
+        policy = _policy(case, tables)
         policy.check(tables.schema)
         catalog = Catalog.build(policy, tables.schema, {})
         planned = plan(case.sql, catalog, Fraction(1), limits, delta)
     except (QueryRefused, PolicyError):
         tally.refused += 1  # by text, policy and types, which are the same for all of the tables
-        return []
-    problems: list[str] = []
+        return
     with ExitStack() as stack:
         stack.enter_context(mock.patch.object(kept, "MANY", case.mode.many))
         for base, *near in tables.neighbours(case.mode.replaced):
@@ -294,27 +302,26 @@ def faults(case: Case, tally: Tally | None = None, answers: bool = False) -> lis
             tally.pairs += len(near)
             try:
                 found, whole = harness.found_groups(planned, here, 1 + len(near), SALT)
-                problems += found
-                exact = []
-                for at in range(1 + len(near)):
+                yield from found
+                first: list[Any] = []
+                for at, version in enumerate([base, *near]):
                     here.use(at)
-                    exact.append([exact_integers(release, here, SALT) for release in whole.releases])
+                    exact = [exact_integers(release, here, SALT) for release in whole.releases]
+                    first = first or exact
+                    yield from harness.compare(whole, first, exact, tables.names[version]) if at else ()
+                    if version in tables.same and any(
+                        (x != y).any() for x, y in zip(first, exact, strict=True)
+                    ):
+                        yield "the integers depend on the physical order"
             except DiscreetError as error:
-                problems.append(f"a value makes it fail: {type(error).__name__}")
+                yield f"a value makes it fail: {type(error).__name__}"
                 continue
-            for version, other in zip(near, exact[1:], strict=True):
-                problems += harness.compare(whole, exact[0], other, tables.names[version])
-                if version in tables.same and any(
-                    (x != y).any() for x, y in zip(exact[0], other, strict=True)
-                ):
-                    problems.append("the integers depend on the physical order")
             if answers and not any(slow in case.sql for slow in SLOW):
                 seen = [_answer(here, at, policy, case, delta) for at in (0, 1, len(near))]
                 tally.answers += 2
-                problems += [
-                    f"answers differ: {seen[0]} / {one}" for one in seen[1:] if _differ(seen[0], one)
-                ]
-    return problems
+                for one in seen[1:]:
+                    if _differ(seen[0], one):
+                        yield f"answers differ: {seen[0]} / {one}"
 
 
 def _answer(here: Any, at: int, policy: Policy, case: Case, delta: Fraction) -> dict[str, Any]:

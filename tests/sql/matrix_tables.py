@@ -179,7 +179,7 @@ def _wide(size: int, by_row: bool, few: bool) -> tuple[Tables, list[list[Row]]]:
     placed = [(first, bool(first % 2)) for first in range(size)]
     # Of the first two values, which are equal but not alike where there are such, each at either end. A deep run: of
     # all values; that each value of each type can be asked is seen in `physical/test_physical_types.py` in every run.
-    placed = [(0, True), (1, True)] if few else [*spread(placed, 8), (0, True), (1, False)]
+    placed = [(0, True), (1, True)] if few else [*spread(placed, 5), (0, True), (1, False)]
     for first, before in placed:
         names.append(f"and the chosen with value {first}")
         versions.append(chosen(first) + versions[0] if before else versions[0] + chosen(first))

@@ -83,7 +83,7 @@ def excesses(
     for (release, before), (_, after) in zip(one, other, strict=True):
         assert release.discovery is not None
         mechanism = release.discovery.mechanism(release)
-        reach = {1: 24, 2: 24, 3: 12}[len({*before, *after})]
+        reach = {1: 18, 2: 18, 3: 12}[len({*before, *after})]
         a, missed_a = law(mechanism, before, monkeypatch, reach)
         b, missed_b = law(mechanism, after, monkeypatch, reach)
         bound = exp(mechanism.epsilon)

@@ -35,8 +35,8 @@ from discreet.sql.measures import measure as measures
 from discreet.sql.plan import alternatives
 from discreet.sql.plan.plan import PlannedRelease
 
-EXAMPLES = examples(12, 5600)
-"""Tables with questions, others in each run; each has 18 neighbours: 216 pairs, and over 100,000 in a deep run."""
+EXAMPLES = examples(8, 5600)
+"""Tables with questions, others in each run; each has 18 neighbours: 144 pairs, and over 100,000 in a deep run."""
 SHARDS = 4
 RELAXED = settings(
     deadline=None,
@@ -156,33 +156,33 @@ def _rows_alike(table: ReleasedTable, rng: random.Random) -> pa.Table:
     return pa.concat_tables([table.data, table.data])
 
 
-Check = Callable[[harness.Case], list[str]]
+Check = Callable[[harness.Case], object]
 Fault = tuple[object, str, Callable[..., object], Check, str, int]
 FAULTS: dict[str, Fault] = {
-    "clamp dropped": (measures, "scaled_sql", _no_clamp, harness.violations, "", 0),
+    "clamp dropped": (measures, "scaled_sql", _no_clamp, harness.violated, "", 0),
     "physical order": (compiling, "kept_sql", _physical_order, harness.order_matters, "", 2),
-    "one too many": (compiling, "kept_sql", _one_too_many, harness.violations, "", 0),
+    "one too many": (compiling, "kept_sql", _one_too_many, harness.violated, "", 0),
     "one too many in a group": (
-        compiling, "kept_in_groups", _one_too_many_in_a_group, harness.violations, "GROUP BY", 10,
+        compiling, "kept_in_groups", _one_too_many_in_a_group, harness.violated, "GROUP BY", 10,
     ),
     "rows in different groups": (
-        PlannedRelease, "square", _each_row_in_its_own_group, harness.violations, "GROUP BY", 5,
+        PlannedRelease, "square", _each_row_in_its_own_group, harness.violated, "GROUP BY", 5,
     ),
     "a node counted twice": (
-        count_tree, "nodes", _counted_twice, harness.violations, "MEDIAN|QUANTILE|PERCENTILE|MIN|MAX", 3,
+        count_tree, "nodes", _counted_twice, harness.violated, "MEDIAN|QUANTILE|PERCENTILE|MIN|MAX", 3,
     ),
     "a remainder dropped": (
-        moments.JointMoments, "group_items", _no_remainder, harness.violations, "CORR|COVAR|REGR", 5,
+        moments.JointMoments, "group_items", _no_remainder, harness.violated, "CORR|COVAR|REGR", 5,
     ),
     "a key taken from the data": (
-        compiling, "numbering", _numbered_by_the_data, harness.violations, "GROUP BY", 3,
+        compiling, "numbering", _numbered_by_the_data, harness.violated, "GROUP BY", 3,
     ),
-    "every group shown": (ThresholdedCounts, "release", _every_group, harness.violations, "GROUP BY", 0),
+    "every group shown": (ThresholdedCounts, "release", _every_group, harness.violated, "GROUP BY", 0),
     "overlapping conditions as disjoint": (
-        alternatives, "exclude", _always_disjoint, harness.violations, "FILTER|CASE|count_if", 0,
+        alternatives, "exclude", _always_disjoint, harness.violated, "FILTER|CASE|count_if", 0,
     ),
-    "a row that a join repeats": (join_multiplicity, "_most_partners", _one_partner, harness.violations, "pub", 5),
-    "a released number with two rows": (harness, "contents", _rows_alike, harness.violations, "AS first|AS most", 0),
+    "a row that a join repeats": (join_multiplicity, "_most_partners", _one_partner, harness.violated, "pub", 5),
+    "a released number with two rows": (harness, "contents", _rows_alike, harness.violated, "AS first|AS most", 0),
 }  # fmt: skip
 """What is replaced by which fault, which check finds it, what a question that can show it has in its text, and the seed
 of a search that comes upon it soon: with others it takes longer."""
@@ -197,9 +197,10 @@ def test_planted_faults_are_found(fault: str, monkeypatch: pytest.MonkeyPatch) -
     @settings(RELAXED, phases=[Phase.generate], max_examples=600, report_multiple_bugs=False)
     @given(case=harness.cases())
     def search(case: harness.Case) -> None:
-        assert not re.search(words, case.sql) or check(case) == []
+        if re.search(words, case.sql) and check(case):
+            raise harness.Found
 
-    with pytest.raises(AssertionError):
+    with pytest.raises(harness.Found):
         search()
 
 

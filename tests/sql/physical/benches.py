@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from functools import cache
 
@@ -54,12 +55,23 @@ def on_duckdb() -> Bench:
 
 
 def duckdb_of(columns: Mapping[str, str], rows: Sequence[str]) -> Engine:
-    """A table `t` in DuckDB."""
+    """A table `t` in a schema of its own."""
+    connection, schema = _database(), f"bench_{next(_SCHEMAS)}"
+    listed = ", ".join(f"{name} {kind}" for name, kind in columns.items())
+    connection.execute(f"CREATE SCHEMA {schema}; CREATE TABLE {schema}.t ({listed})")
+    connection.execute(f"INSERT INTO {schema}.t VALUES {', '.join(f'({row})' for row in rows)}")
+    return DuckDBEngine.open_all([(f"{schema}.t", connection, {})])
+
+
+_SCHEMAS = itertools.count()
+
+
+@cache
+def _database() -> duckdb.DuckDBPyConnection:
+    """One database of the process: to open another takes as long as some questions."""
     connection = duckdb.connect()
     connection.execute("SET TimeZone = 'UTC'")
-    connection.execute(f"CREATE TABLE t ({', '.join(f'{name} {kind}' for name, kind in columns.items())})")
-    connection.execute(f"INSERT INTO t VALUES {', '.join(f'({row})' for row in rows)}")
-    return DuckDBEngine.open({"t": connection})
+    return connection
 
 
 @cache

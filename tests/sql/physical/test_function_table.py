@@ -38,7 +38,7 @@ def test_lines_are_total_on_spark(number: int) -> None:
 
 @pytest.mark.parametrize("number", range(corpora.count("clickhouse")) if DEEP else [2])
 def test_lines_are_total_on_clickhouse(number: int) -> None:
-    assert corpora.faults(corpora.engine("clickhouse", number), 1 if DEEP else 8) == []
+    assert corpora.faults(corpora.engine("clickhouse", number), 1 if DEEP else 12) == []
 
 
 @pytest.mark.parametrize("dialect", ["duckdb", "postgres", "spark", "clickhouse"])

@@ -25,6 +25,8 @@ from discreet.sql.plan.plan import PlannedRelease
 from discreet.sql.plan.planner import plan
 
 SALT = 11
+TURN = 3
+"""Of how many columns a question is asked of one, in a run that is not deep; of the others the next questions are."""
 NARROW, WIDE, TOP, HUGE = "narrow", "wide", "top", "huge"
 """Bounds of a number: -100 to 100; as far as a measure takes them; the upper end of the type; as far as doubles are."""
 
@@ -116,41 +118,50 @@ def run_release(engine: Engine, release: PlannedRelease) -> None:
     engine.keys(compiled.sql, compiled.tables, lambda counts: np.arange(0))
 
 
-def faults(bench: Bench, probe: Probe, most: int = 10**9, turn: int | None = None) -> list[str]:
-    """The types that make a question fail, each with a row that does it; empty when none does.
+def faults(
+    bench: Bench, probe: Probe, most: int = 10**9, turn: int | None = None, every: int = TURN
+) -> list[str]:
+    """The types that make a question fail, each with a row that does it; empty when none does; see `each_fault`."""
+    return list(each_fault(bench, probe, most, turn, every))
+
+
+def each_fault(
+    bench: Bench, probe: Probe, most: int = 10**9, turn: int | None = None, every: int = TURN
+) -> Iterator[str]:
+    """The types that make a question fail, each with a row that does it, one by one as they are found.
 
     Args:
         bench: an engine.
         probe: a question.
         most: of how many columns it is asked in a run that is not deep; a deep run asks it of all. It is asked of ten
             rows by themselves then, of all in a deep run.
-        turn: where it is a number and the run is not deep: of each second column, from the first or the second on, as
-            the number is even or odd.
+        turn: where it is a number and the run is not deep: of some columns only, from the one on whose turn it is.
+        every: of each third column then, or of each second, fourth, …
     """
     catalog = bench.catalog(probe.unit, probe.ends, probe.most)
     columns = few(bench.of(*probe.takes), most)
     if turn is not None and not DEEP:
-        columns = columns[turn % 2 :: 2]
-    found: list[str] = []
+        every = 2 if probe.alone else every  # a key that is found is read in ways that few types have
+        columns = columns[turn % every :: every]
     size = 1 if probe.alone else bench.together
     for some in (columns[at : at + size] for at in range(0, len(columns), size)):
-        found += _faults(bench, probe, some, catalog)
+        yield from _faults(bench, probe, some, catalog)
         for row in few(range(bench.rows), 10) if probe.by_row else ():
             if not _runs(bench, _of_row(probe.write(some), row), catalog):
-                found.append(f"row {row} alone: {probe.write(some)}")
-    return found
+                yield f"row {row} alone: {probe.write(some)}"
 
 
 def _faults(bench: Bench, probe: Probe, columns: Sequence[str], catalog: Catalog) -> Iterator[str]:
     if not columns or _runs(bench, probe.write(columns), catalog):
         return
     if len(columns) > 1:
-        half = len(columns) // 2
-        apart = [
-            *_faults(bench, probe, columns[:half], catalog),
-            *_faults(bench, probe, columns[half:], catalog),
-        ]
-        yield from apart or [f"{', '.join(bench.types[c] for c in columns)} together"]
+        half, apart = len(columns) // 2, False
+        for some in (columns[:half], columns[half:]):
+            for fault in _faults(bench, probe, some, catalog):
+                apart = True
+                yield fault
+        if not apart:
+            yield f"{', '.join(bench.types[c] for c in columns)} together"
         return
     sql = probe.write(columns)
     where = next((row for row in range(bench.rows) if not _runs(bench, _of_row(sql, row), catalog)), None)
