@@ -138,7 +138,9 @@ def seen(group: str) -> tuple[list[tuple[str, str, bool]], np.ndarray[Any, Any]]
             zero = spelled if bound.type is Type.BOOLEAN else f"{spelled} <> 0"
             spelled = f"({spelled} IS NOT NULL AND {zero})" if nonzero else f"({spelled} IS NOT NULL)"
         sql.append(spelled)
-    met = truths(sql).astype(np.int64)
+    met = truths(sql).astype(
+        np.float32
+    )  # whose products take a hundredth of the time of those of whole numbers
     return texts, (met.T @ met) > 0
 
 
@@ -233,7 +235,7 @@ def test_postgresql_agrees_on_every_pair(group: str) -> None:
         client.execute("SET search_path TO disjoint")
         met: Any = np.concatenate([
             np.array(client.execute(f"SELECT {', '.join(f'coalesce({e}, FALSE)' for e in sql[at : at + 50])} FROM rows")
-                     .fetchall()) for at in range(0, len(sql), 50)], axis=1).astype(np.int64)  # fmt: skip
+                     .fetchall()) for at in range(0, len(sql), 50)], axis=1).astype(np.float32)  # fmt: skip
     read = [holds(bind(text)) for text in texts]
     pairs = zip(*np.nonzero(np.triu(met.T @ met)), strict=True)
     assert not [(texts[a], texts[b]) for a, b in pairs if exclude(read[a], read[b])]

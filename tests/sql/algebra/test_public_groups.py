@@ -256,7 +256,8 @@ FAULTS = {
 def test_the_comparison_finds_a_planted_fault(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     target, value = FAULTS[fault]
     monkeypatch.setattr(target, value)
-    assert any(_is_wrong(sql) for sql in (*WRITTEN, *(case(seed) for seed in range(60))))
+    known = few(WRITTEN, 9)  # whose groups DuckDB has named in the tests above
+    assert any(_is_wrong(sql) for sql in (*known, *WRITTEN, *(case(seed) for seed in range(60))))
 
 
 def _is_wrong(sql: str) -> bool:

@@ -122,8 +122,8 @@ def wrong(measure: Moments, values: Sequence[Any], rows: Sequence[Sequence[int]]
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[Moments, list[Any]]:
-    """A measure, and values inside, at and outside of its bounds."""
+def measured(draw: st.DrawFn) -> tuple[Moments, list[float]]:
+    """A measure, and the ends of its bounds."""
     ends = sorted(
         draw(st.lists(st.one_of(st.sampled_from(EDGES), st.floats(-100, 100)), min_size=2, max_size=2))
     )
@@ -133,8 +133,16 @@ def cases(draw: st.DrawFn) -> tuple[Moments, list[Any]]:
         ends = [-40.5, 2.0**31 + 0.5]
     lo, hi = Fraction(ends[0]), Fraction(ends[1])
     degree, contribution = draw(st.sampled_from([-1, 1, 2])), draw(st.sampled_from(CONTRIBUTIONS))
-    measure = make(kind, lo, hi, degree, contribution, draw(st.booleans()) and degree > 0)
-    if kind is Type.INTEGER:
+    return make(kind, lo, hi, degree, contribution, draw(st.booleans()) and degree > 0), ends
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Moments, list[Any]]:
+    """A measure, and values inside, at and outside of its bounds."""
+    measure, ends = draw(measured())
+    assert measure.argument is not None
+    if measure.argument.type is Type.INTEGER:
+        lo, hi = map(Fraction, ends)
         near = [math.floor(lo), math.ceil(lo), math.floor(hi), math.ceil(hi), math.floor((lo + hi) / 2)]
         return measure, [*INTEGERS, *near, *draw(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=5))]
     inside = [draw(st.floats(ends[0], ends[1])) for _ in range(8)]
@@ -152,8 +160,8 @@ def test_integers_in_sql_are_those_on_paper(case: tuple[Moments, list[Any]]) -> 
 
 
 @settings(RELAXED, max_examples=examples(150, 400))
-@given(case=cases())
-def test_grids_keep_their_limits(case: tuple[Moments, list[Any]]) -> None:
+@given(case=measured())
+def test_grids_keep_their_limits(case: tuple[Moments, list[float]]) -> None:
     grid = case[0].grid
     assert grid is not None
     numerator, denominator = grid.step.as_integer_ratio()

@@ -122,14 +122,14 @@ def test_what_is_not_known_to_bend_is_not_said_to(session: dp.Session, sql: str)
 def test_the_spread_of_noisy_counts_is_covered() -> None:
     """Noise spreads counts that are alike: noise that is drawn again around them lies beyond the truth nearly always.
 
-    A false alarm needs 13 or more of 30 intervals of 95 % to fail: 7e-10; of 60 in a deep run 19 or more: 2e-10.
+    A false alarm needs 11 or more of 20 intervals of 95 % to fail: 6e-10; of 60 in a deep run 19 or more: 2e-10.
     Without a form of its own nearly all fail.
     """
     visits = pa.table({"h": [h for h in range(30) for _ in range(20)]})
     with shared.protect(
         visits, table="visits", privacy_unit="row", bounds={"h": (0, 29)}, budget=1000
     ) as made:
-        missed, (many, most) = 0, (60, 19) if DEEP else (30, 13)
+        missed, (many, most) = 0, (60, 19) if DEEP else (20, 11)
         for at in range(many):
             release = made.sql(
                 f"SELECT STDDEV(n) AS v FROM {COUNTS}", epsilon=Fraction(1) + Fraction(at, 10**6)
