@@ -165,7 +165,7 @@ def serve(address: str) -> None:
                     os.kill(pid, signal.SIGKILL)
             _tell_ends(running)
             if listening.fileno() in ready:
-                _take(listening, running)
+                _take(listening, running, (woken, wake))
 
 
 def _draw_elsewhere(address: str) -> None:
@@ -233,8 +233,10 @@ def _load(names: list[str]) -> None:
     gc.freeze()
 
 
-def _take(listening: socket.socket, running: dict[int, socket.socket]) -> None:
-    """Run what is asked in a fork of this process, and tell who asked its number."""
+def _take(
+    listening: socket.socket, running: dict[int, socket.socket], own: tuple[socket.socket, ...]
+) -> None:
+    """Run what is asked in a fork of this process, which has none of our sockets, and tell who asked its number."""
     asking, _ = listening.accept()
     said, files, _, _ = socket.recv_fds(asking, 1 << 20, 3)
     while part := asking.recv(1 << 20):
@@ -246,7 +248,7 @@ def _take(listening: socket.socket, running: dict[int, socket.socket]) -> None:
     if (pid := os.fork()) == 0:
         signal.set_wakeup_fd(-1)
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        for other in (listening, asking, *running.values()):
+        for other in (listening, asking, *own, *running.values()):
             other.close()
         for number, file in enumerate(files):
             os.dup2(file, number)

@@ -50,7 +50,7 @@ def test_every_parameter_of_a_question_is_one_of_sql_with_the_same_default() -> 
     assert {name: sql[name].default for name in read if name not in ("text", "epsilon")} == {
         name: one.default for name, one in read.items() if name not in ("text", "epsilon")
     }
-    assert set(sql) - set(read) == {"self", "query", "within", "reuse", "progress"}
+    assert set(sql) - set(read) == {"self", "query", "within", "group_rows", "reuse", "progress"}
 
 
 @pytest.mark.parametrize(

@@ -107,6 +107,14 @@ def test_few_plans_are_kept(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatc
     assert names == 2
 
 
+def test_few_queries_are_remembered(engine: DuckDBEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(prepared, "MOST_SEEN", 2)
+    asked = [f"SELECT CAST(COUNT(*) AS BIGINT) AS n{place} FROM visits" for place in range(4)]
+    for sql in asked * 3:
+        assert [*engine.integers(sql).to_pydict().values()] == [[len(DATA)]]
+    assert len(engine._prepared._seen) == 2
+
+
 def test_a_file_is_planned_anew_each_time(tmp_path: object) -> None:
     path = f"{tmp_path}/visits.parquet"
     pq.write_table(DATA, path)

@@ -13,7 +13,6 @@ from tests import inside, servers, shared
 
 import discreet as dp
 from discreet.sql.expressions.expression import leaves
-from discreet.sql.lower import compile as compiling
 from discreet.sql.lower.compile import compile_part
 from discreet.sql.lower.groups import clamped_groups
 from discreet.sql.lower.run import exact_integers
@@ -106,11 +105,9 @@ def test_a_sum_of_groups_that_do_not_add_up_would_be_seen(
 def test_a_key_that_is_not_clamped_would_be_seen(
     session: dp.Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    added_up = compiling.added_up
-
     def unclamped(groups: str, key: Any, entries: int, dialect: Any) -> str:
         (stored,) = set(leaves(key))
-        return added_up(groups, stored, entries, dialect)
+        return clamped_groups.added_up(groups, stored, entries, dialect)
 
-    monkeypatch.setattr(compiling, "added_up", unclamped)
+    monkeypatch.setattr("discreet.sql.lower.compile.added_up", unclamped)
     assert not same(session, MERGED[0])
