@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 from unittest import mock
@@ -114,16 +114,7 @@ def problems(
     questions: Sequence[str] = tuple(QUESTIONS),
 ) -> list[str]:
     """What is wrong when each engine holds one version of t: answers that are not exact, or too far from each other."""
-    return list(each_problem(engines, counts, second, questions))
-
-
-def each_problem(
-    engines: Sequence[Engine],
-    counts: Sequence[Counts],
-    second: set[int],
-    questions: Sequence[str] = tuple(QUESTIONS),
-) -> Iterator[str]:
-    """The same one by one, each when it is found."""
+    found = []
     schemas = [engine.schema() for engine in engines]
     assert all(one == schemas[0] for one in schemas)  # so that there is one plan for all
     catalog = Catalog.build(policy(), schemas[0], {})
@@ -136,12 +127,13 @@ def each_problem(
             value = int(exact.sum()) if exact.size else 0
             expected = QUESTIONS[question](count, second)
             if value != expected * _unit_of(release):
-                yield f"{question}: {value} instead of {expected}"
+                found.append(f"{question}: {value} instead of {expected}")
         for release, other in answers[1:]:
             for measure, part in zip(release.measures, columns(release.measures), strict=True):
                 moved = int(np.abs(other[:, part] - answers[0][1][:, part]).sum())
                 if moved > release.sensitivity(measure):
-                    yield f"{question}: moved by {moved}, allowed {release.sensitivity(measure)}"
+                    found.append(f"{question}: moved by {moved}, allowed {release.sensitivity(measure)}")
+    return found
 
 
 def _unit_of(release: Any) -> int:
