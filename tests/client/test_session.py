@@ -10,6 +10,7 @@ from fractions import Fraction
 import pytest
 
 import discreet as dp
+from discreet.cli import options as opt
 from discreet.cli.commands import query as asking
 from discreet.cli.place import AnswerOptions
 from discreet.client import RemoteSession
@@ -17,6 +18,7 @@ from discreet.client.transport import call
 from discreet.errors import BudgetExceeded, InvalidParameter, NotAllowed, QueryRefused, ServerError
 from discreet.ledger.terms import Terms
 from discreet.server import bodies
+from discreet.session import parameters
 from discreet.session.analyst import AnalystSession
 from discreet.sql.syntax.priced import NAMES
 from tests.server.conftest import COUNT, Running, run
@@ -196,6 +198,11 @@ def test_a_session_and_a_remote_one_take_the_same_options(name: str) -> None:
 def test_a_body_takes_the_options_of_its_method(name: str, body: type[bodies.Body]) -> None:
     found = set(body.model_fields) - (NOT_SQL if name == "explain" else set())
     assert found == options(getattr(RemoteSession, name))
+
+
+def test_the_size_of_groups_is_the_same_by_default_everywhere() -> None:
+    found = {bodies.PricedQuestion.model_fields["group_rows"].default, opt.GROUP_ROWS}
+    assert found == {parameters.GROUP_ROWS}
 
 
 def test_the_command_line_takes_the_options_of_a_question() -> None:

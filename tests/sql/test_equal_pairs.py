@@ -118,8 +118,7 @@ def both() -> Iterator[list[tuple[int, bool]]]:
 
 def problems(pair: Pair, policy: dict[str, Any]) -> list[str]:
     """What a pair shows to be broken: the questions and places at which its spelling is seen."""
-    # The first, who is met first, and for each second pair the last, too.
-    chosen_ones = range(UNITS) if DEEP else (0, UNITS - 1)[: 1 + PAIRS.index(pair) % 2]
+    chosen_ones = range(UNITS) if DEEP else (0, UNITS - 1)
     questions = [PLAIN, *(SIGN.format(at=at) for at in chosen_ones if pair.number)]
     # Texts are told apart by their bytes: a class of one row is not shown.
     tables = list(swapped())[: 5 if _one_class(pair) else 4]

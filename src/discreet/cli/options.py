@@ -118,7 +118,11 @@ GROUP_ROWS = 1000
 """As `session.parameters` has it, which takes long to load."""
 GroupRows = Annotated[
     int,
-    typer.Option("--group-rows", metavar="N", help="Rows of a group, where an error depends on it."),
+    typer.Option(
+        "--group-rows",
+        metavar="N",
+        help="Rows of a group, where an error depends on it; a public number, as the price shows it.",
+    ),
 ]
 Reuse = Annotated[
     bool | None,

@@ -24,7 +24,7 @@ from discreet.federation.nodes import SessionNode
 from discreet.federation.sums import added, see_addable, summed
 from discreet.rational import Number
 from discreet.release.bill import Bill
-from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, truth_of, whole
+from discreet.session.parameters import GROUP_ROWS, MOCK_ROWS, see_group_rows, truth_of
 from discreet.session.question import SessionQuestion
 from discreet.session.session import Session
 from discreet.sql.inspect.preview import Preview, preview_of
@@ -212,7 +212,7 @@ class Federation:
         Raises:
             As `sql` does before its charge.
         """
-        whole(group_rows, "group_rows")
+        see_group_rows(group_rows)
         question = SessionQuestion.read(query, epsilon, confidence=confidence, max_rows=max_rows, max_groups=max_groups,
                                  max_rows_per_group=max_rows_per_group, split=split,
                                  simultaneous=simultaneous)  # fmt: skip

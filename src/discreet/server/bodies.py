@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from discreet.session.parameters import GROUP_ROWS, MOST_GROUP_ROWS
+
 LONGEST_QUERY = 100_000
 _Text = Annotated[str, Field(max_length=100)]
 Number = Annotated[
@@ -76,8 +78,8 @@ class PricedQuestion(Question):
         Field(max_length=200, description="The largest error allowed, by column, instead of epsilon."),
     ] = None
     group_rows: Annotated[
-        int, Field(ge=1, le=10**12, description="How many rows a group is assumed to have.")
-    ] = 1000
+        int, Field(ge=1, le=MOST_GROUP_ROWS, description="How many rows a group is assumed to have.")
+    ] = GROUP_ROWS
 
 
 class Workload(Options):
@@ -94,8 +96,8 @@ class WorkloadLook(Workload):
     """Several questions to preview as one."""
 
     group_rows: Annotated[
-        int, Field(ge=1, le=10**12, description="How many rows a group is assumed to have.")
-    ] = 1000
+        int, Field(ge=1, le=MOST_GROUP_ROWS, description="How many rows a group is assumed to have.")
+    ] = GROUP_ROWS
 
     def looked(self) -> dict[str, Any]:
         """The keyword arguments of `Session.preview_workload`."""

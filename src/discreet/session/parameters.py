@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 GROUP_ROWS = 1000
 """How many rows a preview reckons with in a group."""
+MOST_GROUP_ROWS = 10**9
+"""How many at most: the sums of larger groups leave 64 bits, and their noise is nothing."""
 NO_EPSILON = "This question has a cost, and epsilon is missing."
 """The cause, by which the command line tells this error from others."""
 SUREST = 1 - 1e-9
@@ -125,6 +127,15 @@ def whole(value: object, name: str) -> None:
         raise InvalidParameter(f"{name} must be a positive whole number.", f"Write {name}=1000.")
 
 
+def see_group_rows(group_rows: object) -> None:
+    """Refuse all but a positive whole number that a group may have as rows."""
+    whole(group_rows, "group_rows")
+    if isinstance(group_rows, int) and group_rows > MOST_GROUP_ROWS:
+        raise InvalidParameter(
+            f"group_rows is more than {MOST_GROUP_ROWS:,}.", f"Write at most group_rows={MOST_GROUP_ROWS}."
+        )
+
+
 def see_cost(epsilon: Number | None, plan: QueryPlan) -> None:
     """Refuse a question that has a cost and no epsilon."""
     if epsilon is None and plan.releases:
@@ -154,7 +165,7 @@ class ErrorTarget:
         Raises:
             InvalidParameter: group_rows is no positive whole number, or stands beside no error.
         """
-        whole(group_rows, "group_rows")
+        see_group_rows(group_rows)
         if within is not None:
             return cls(within, group_rows)
         if group_rows != GROUP_ROWS:

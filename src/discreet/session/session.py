@@ -18,6 +18,7 @@ from discreet.session.parameters import (
     ErrorTarget,
     choice_of,
     confidence_of,
+    see_group_rows,
     whole,
 )
 from discreet.session.question import ONE, SessionQuestion
@@ -318,7 +319,7 @@ class Session(SuggestingSession, ExplainingSession):
         if (epsilon is None) == (within is None):
             raise InvalidParameter("A preview needs either epsilon or within.",
                                    'Write epsilon=0.1, or within={"n": 50}.')  # fmt: skip
-        whole(group_rows, "group_rows")
+        see_group_rows(group_rows)
         question = SessionQuestion.read(query, ONE if epsilon is None else epsilon, confidence=confidence, delta=delta,
                                  max_rows=max_rows, max_groups=max_groups, max_rows_per_group=max_rows_per_group,
                                  split=split, simultaneous=simultaneous, intervals=intervals, diagnose=diagnose,

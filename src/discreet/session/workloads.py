@@ -17,7 +17,7 @@ from discreet.release import gate
 from discreet.release.answer import Release
 from discreet.session.asking import asked
 from discreet.session.base import OpenSession
-from discreet.session.parameters import GROUP_ROWS, see_text, whole
+from discreet.session.parameters import GROUP_ROWS, see_group_rows, see_text
 from discreet.session.queries import Queries
 from discreet.session.question import SessionQuestion
 from discreet.session.waiting.progress_line import shown_progress
@@ -227,7 +227,7 @@ class WorkloadSession(OpenSession):
         """
         from discreet.session.previewing import preview_together
 
-        whole(group_rows, "group_rows")
+        see_group_rows(group_rows)
         named, question, plan, each = asked_together(
             self._queries, queries, epsilon, confidence=confidence, delta=delta, max_rows=max_rows,
             max_groups=max_groups, max_rows_per_group=max_rows_per_group, intervals=intervals,

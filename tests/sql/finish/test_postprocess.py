@@ -20,6 +20,7 @@ import discreet as dp
 from discreet import arrow
 from discreet.noise import laplace
 from discreet.sql.finish.postprocess import AnswerColumns, around, finish
+from discreet.sql.intervals import closed_form
 from discreet.sql.intervals.row_identity import Identified, identified
 from discreet.sql.intervals.simulation import simulated
 from discreet.sql.lower.run import NoisyIntegers
@@ -165,7 +166,7 @@ def test_a_higher_confidence_has_a_wider_interval(session: dp.Session, sql: str)
     for (low, high), (lower, higher) in pairwise(ends):
         assert ((lower <= low) & (high <= higher)).all()
         assert (higher - lower > high - low).any()
-    assert simulated.needed(0.999) == 8000
+    assert closed_form.needed(0.999) == 8000
 
 
 @pytest.mark.parametrize("rest", ["", " ORDER BY s DESC LIMIT 2"])

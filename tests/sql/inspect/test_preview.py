@@ -75,7 +75,7 @@ def test_an_error_that_no_epsilon_gives_is_told_with_the_rows_that_were_reckoned
     with shared.protect(data, privacy_unit="row", bounds={"pay": (0, 200_000)}, budget=1) as session:
         for within in ({"m": 20}, {"m": "1e-9"}):
             with pytest.raises(
-                InvalidParameter, match=r"No epsilon gives .* 1,000 rows .*group_rows takes another"
+                InvalidParameter, match=r"No epsilon gives .* 1,000 rows .*another size with group_rows"
             ):
                 session.preview("SELECT MEDIAN(pay) AS m FROM data", within=within)
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from discreet.sql.intervals import percentiles as module
+from discreet.sql.intervals.closed_form import needed
 from discreet.sql.intervals.percentiles import percentile_sql, percentiles, place
-from discreet.sql.intervals.simulation.simulated import needed
 
 LEVELS = ["0.5", "0.8", "0.9", "0.95", "0.99", "0.995", "0.999"]
 

@@ -141,14 +141,18 @@ def each_fault(
     catalog = bench.catalog(probe.unit, probe.ends, probe.most)
     columns = few(bench.of(*probe.takes), most)
     if turn is not None and not DEEP:
-        every = 2 if probe.alone else every  # a key that is found is read in ways that few types have
-        columns = columns[turn % every :: every]
+        columns = asked_of(columns, turn, every)
     size = 1 if probe.alone else bench.together
     for some in (columns[at : at + size] for at in range(0, len(columns), size)):
         yield from _faults(bench, probe, some, catalog)
         for row in few(range(bench.rows), 10) if probe.by_row else ():
             if not _runs(bench, _of_row(probe.write(some), row), catalog):
                 yield f"row {row} alone: {probe.write(some)}"
+
+
+def asked_of(columns: Sequence[str], turn: int, every: int = TURN) -> list[str]:
+    """The columns of which a question is asked whose turn it is."""
+    return list(columns[turn % every :: every])
 
 
 def _faults(bench: Bench, probe: Probe, columns: Sequence[str], catalog: Catalog) -> Iterator[str]:

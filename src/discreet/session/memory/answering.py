@@ -44,7 +44,8 @@ STEP = Fraction(201, 200)
 """How much more epsilon makes a question another one, in three digits."""
 FORESEEN = (
     "epsilon was chosen as if a group had {:,} rows with values spread over their bounds, and the error of {} depends "
-    "on that: smaller groups err more, larger ones less, and pay too much; group_rows says how many there are"
+    "on that: smaller groups err more, and larger ones are paid too much for; where a size is public, or was released, "
+    "name it with group_rows"
 )
 BEFORE = (
     "epsilon is chosen as if a group had {} rows with values spread over their bounds: in one of {} rows {}; "
@@ -335,7 +336,7 @@ def not_reached(
     if not told:
         return []
     said = BEFORE.format(f"{group_rows:,}", f"{fewer:,}", ", ".join(told))
-    return [said + (f"; the question takes group_rows={group_rows}, too" if group_rows != GROUP_ROWS else "")]
+    return [said + (f"; ask it with group_rows={group_rows}" if group_rows != GROUP_ROWS else "")]
 
 
 def _answer(

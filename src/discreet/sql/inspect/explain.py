@@ -135,7 +135,9 @@ def explain(
                 [compile_discovery(release, dialect, salt=0).sql] if release.discovery is not None else []
             )
             queries[release.name] = finding + [
-                compile_part(release, index, dialect, salt=0, near=near_leaves_of(release, index)).sql
+                compile_part(
+                    release, index, dialect, salt=0, near=near_leaves_of(release, index), quick=True
+                ).sql
                 for index in numbers
             ]
     return Explanation(plan.text, plan.epsilon, root, queries, dialect)

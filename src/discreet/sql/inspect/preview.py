@@ -327,7 +327,7 @@ def _beyond(group_rows: int) -> InvalidParameter:
     return InvalidParameter(
         "No epsilon gives so small an error.",
         f"Allow a larger error. That of a quantile, a ratio or an average is of groups of {group_rows:,} rows here; "
-        "group_rows takes another number.",
+        "name another size with group_rows.",
     )
 
 

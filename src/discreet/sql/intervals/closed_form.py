@@ -48,7 +48,7 @@ MOST_WIDTHS = 64
 BEYOND = 4
 """How many draws lie at or beyond each end of an interval at least; with fewer, it would be a matter of luck."""
 MOST_DRAWN = 100_000_000
-"""The most numbers drawn for one column when a high confidence needs more draws than usual."""
+"""The most numbers drawn for one column, where a high confidence needs more draws than usual or groups are many."""
 MOST_NUMBERS = 8_000_000
 """The most numbers drawn at a time."""
 
@@ -189,6 +189,16 @@ def _ratio_widths(confidence: float) -> Floats:
     """Half-widths of (1 - c) L1 - c L2 on a grid of c, for standard Laplace variables."""
     grid = np.linspace(0, 1, STEPS + 1)
     return half_width(np.stack([1 - grid, grid], axis=-1), confidence)
+
+
+def needed(confidence: float) -> int:
+    """How many draws show where an interval ends: some lie at or beyond each end, so that it is no matter of luck.
+
+    Example:
+        >>> needed(0.95), needed(0.999)
+        (160, 8000)
+    """
+    return math.ceil(2 * BEYOND / (1 - confidence) - 1e-6)
 
 
 def draws_for(releases: Sequence[PlannedRelease], least: int = 0) -> int:
@@ -358,7 +368,7 @@ def _by_draws(
     each = release.measures[aggregate.measure].entries
     # Of a large table fewer, however many of its groups are shown, so that a group has one interval beside any others.
     usual = DRAWS if DRAWS * each * release.cells <= MOST_DRAWN else ALONE
-    draws = max(usual, int(np.ceil(2 * BEYOND / (1 - confidence))))
+    draws = max(usual, needed(confidence))
     if draws > DRAWS and draws * each * len(entries) > MOST_DRAWN:
         return low, high  # too rare for draws to show
     block = max(1, MOST_NUMBERS // (draws * each))

@@ -47,7 +47,7 @@ from discreet.engines.schema import Type
 from discreet.records import dataclass
 from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.clamping import clamped
-from discreet.sql.expressions.dialect import Dialect, fill, total
+from discreet.sql.expressions.dialect import SATURATE, Dialect, fill, total
 from discreet.sql.expressions.expression import Expression, spell
 from discreet.sql.functions.aggregates import RELATIVE, sizes_in_words
 from discreet.sql.measures import bernstein
@@ -238,10 +238,10 @@ class Moments:
         """The entries of a group whose values are spread evenly over their bounds: int64 array (entries,)."""
         body = self.entries - self.with_null
         out = np.zeros(self.entries, dtype=np.int64)
-        out[:body] = rows * self.row_sensitivity // body
+        out[:body] = min(rows * self.row_sensitivity // body, SATURATE)
         if self.degree < 0 and self.grid is not None:  # the sum itself, not its distance from the lower bound
             middle = (Fraction(self.grid.lo) + Fraction(self.grid.hi)) / 2
-            out[0] = round(rows * middle / self.grid.step)
+            out[0] = min(max(round(rows * middle / self.grid.step), -SATURATE), SATURATE)
         return out
 
     def relative_variance(self, quantity: str) -> float:

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from discreet.records import dataclass
-from discreet.sql.expressions.dialect import Dialect, divided, total
+from discreet.sql.expressions.dialect import SATURATE, Dialect, divided, total
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.functions.aggregates import RELATIVE
 from discreet.sql.measures import bernstein
@@ -138,7 +138,7 @@ class JointMoments:
     def invented(self, rows: int) -> Integers:
         """The entries of a group whose pairs are spread evenly over the square: int64 array (entries,)."""
         out = np.zeros(self.entries, dtype=np.int64)
-        out[: self._body] = rows * self.row_sensitivity // self._body
+        out[: self._body] = min(rows * self.row_sensitivity // self._body, SATURATE)
         return out
 
     def relative_variance(self, quantity: str) -> float:

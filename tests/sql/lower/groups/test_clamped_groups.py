@@ -39,6 +39,9 @@ DISTINCT = "SELECT g, COUNT(DISTINCT c) AS n FROM t GROUP BY g"
 OTHERS = [
     DISTINCT,
     "SELECT g, MEDIAN(x) AS m FROM t GROUP BY g",
+    "SELECT g, CORR(x, h) AS r FROM t GROUP BY g",
+    "SELECT g, MIN(x) AS m FROM t GROUP BY g",
+    "SELECT g, COUNT(*) AS n FROM (SELECT g, x + 1 AS y FROM t) WHERE y > 3 GROUP BY g",
     "SELECT g, c, COUNT(*) AS n FROM t GROUP BY g, c",
     "SELECT c, COUNT(*) AS n FROM t GROUP BY c",
     "SELECT g + 1 AS k, COUNT(*) AS n FROM t GROUP BY g + 1",
@@ -65,7 +68,7 @@ def planned(session: dp.Session, sql: str) -> PlannedRelease:
 
 
 def same(session: dp.Session, sql: str) -> bool:
-    """Whether the fastest words give the integers of those that identities know."""
+    """Whether the fastest words give the integers of the portable ones."""
     engine = inside.engine_of(session)
     quick, plain = (
         exact_integers(planned(session, sql), engine, 5, portable=portable) for portable in (False, True)

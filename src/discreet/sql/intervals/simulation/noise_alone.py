@@ -16,7 +16,7 @@ from discreet import arrow
 from discreet.errors import PostProcessingError
 from discreet.release.noisy_schema import CELL, aggregate_name
 from discreet.sql.algebra import keys as ks
-from discreet.sql.intervals.closed_form import draws_for, redraw
+from discreet.sql.intervals.closed_form import draws_for, needed, redraw
 from discreet.sql.intervals.row_identity import Identified
 from discreet.sql.intervals.seeds import seed_of_tables, table_seed
 from discreet.sql.intervals.simulation import repeated
@@ -25,7 +25,6 @@ from discreet.sql.intervals.simulation.rewrite import rewrite
 from discreet.sql.intervals.simulation.simulated import (
     apart,
     by_row,
-    needed,
     noisy_shapes,
     over_all,
     percentile_sql,

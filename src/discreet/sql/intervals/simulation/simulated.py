@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -17,12 +16,12 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.closed_form import (
     ALONE,
-    BEYOND,
     MOST_DRAWN,
     MOST_NUMBERS,
     drawn_again,
     drawn_alone,
     draws_for,
+    needed,
     numbers_of,
 )
 from discreet.sql.intervals.percentiles import percentile_sql as one_percentile_sql
@@ -60,16 +59,6 @@ def noisy_shapes(plan: QueryPlan) -> dict[str, Outputs]:
         for release in plan.releases
         for schema in [NoisySchema(len(release.keys), len(release.aggregates))]
     }
-
-
-def needed(confidence: float) -> int:
-    """How many draws show where an interval ends: some lie at or beyond each end, so that it is no matter of luck.
-
-    Example:
-        >>> needed(0.95), needed(0.999)
-        (160, 8000)
-    """
-    return math.ceil(2 * BEYOND / (1 - confidence) - 1e-6)
 
 
 def simulated_intervals(

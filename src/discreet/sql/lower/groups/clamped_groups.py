@@ -24,8 +24,9 @@ KEY = key_name(0)
 def stored_key(part: MeasuredRows, measures: Sequence[AnyMeasure]) -> tuple[MeasuredRows, Expression] | None:
     """The rows of a part by the stored value of their key, and the key from that value, a column `KEY`.
 
-    None where that gains nothing, or other integers: where there are several keys, one that is no integer within
-    bounds, rows of units, which are chosen by their key, or a measure whose integers of two groups do not add up.
+    None where that would gain nothing or give other integers: with several keys, with one that is no integer within
+    bounds, with rows of units, which are chosen by their key, or with a measure whose integers of two groups do not add
+    up.
     """
     if part.rows.per_unit or len(part.keys) != 1 or not all(_adds_up(measure) for measure in measures):
         return None
