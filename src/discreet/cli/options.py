@@ -121,7 +121,7 @@ GroupRows = Annotated[
     typer.Option(
         "--group-rows",
         metavar="N",
-        help="Rows of a group, where an error depends on it; a public number, as the price shows it.",
+        help="Rows of a group, where an error depends on it: a public number, for the price shows it.",
     ),
 ]
 Reuse = Annotated[
