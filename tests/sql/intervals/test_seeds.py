@@ -207,6 +207,18 @@ def test_a_group_of_hundreds_has_its_interval_beside_whichever_groups(crowded: d
     assert few == some == every
 
 
+@pytest.mark.parametrize("groups", [simulated.TOGETHER, simulated.TOGETHER + 1])
+def test_columns_beside_change_no_interval(groups: int) -> None:
+    """They are made of the same integers, for nothing; each number of draws would be one more interval to choose."""
+    data, keys = pa.table({"k": [0, 1], "x": [2, 3]}), {"k": list(range(groups))}
+    with dp.protect(data, privacy_unit="row", keys=keys, bounds={"x": (0, 9)}, budget=1) as session:
+        beside = ("", ", AVG(x) AS a", ", AVG(x) AS a, VAR_POP(x) AS b, VAR_SAMP(x) AS c, STDDEV(x) AS d")
+        asked = "SELECT k, STDDEV_POP(x) * AVG(x) AS v{more} FROM data GROUP BY k HAVING k < 9"
+        found = [ends(session.sql(asked.format(more=more), epsilon=1))["v"] for more in beside]
+        assert session.budget.left == 0
+    assert found[0] == found[1] == found[2]
+
+
 def test_the_groups_of_a_large_table_have_fewer_draws_however_many_are_shown() -> None:
     data, most = pa.table({"k": [0, 1], "x": [2, 3]}), closed_form.MOST_DRAWN // closed_form.DRAWS // 3
     shown = "SELECT k, STDDEV(x) AS v FROM data GROUP BY k HAVING k < {first}"

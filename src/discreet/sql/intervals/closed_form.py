@@ -211,16 +211,17 @@ def draws_for(releases: Sequence[PlannedRelease], least: int = 0) -> int:
     numbers = sum(release.cells * numbers_of(release) for release in releases)
     for release in releases:
         if release.law is not None:
-            numbers += _drawn(release) * release.law.drawn_cells
+            numbers += entries_of(release) * release.law.drawn_cells
     return min(max(DRAWS, least), MOST_NUMBERS // max(1, numbers))
 
 
 def numbers_of(release: PlannedRelease) -> int:
     """How many numbers one group of a release is drawn with."""
-    return _drawn(release) + len(release.aggregates)
+    return entries_of(release) + len(release.aggregates)
 
 
-def _drawn(release: PlannedRelease) -> int:
+def entries_of(release: PlannedRelease) -> int:
+    """How many of them are noise, which is the same whichever aggregates are made of it."""
     return sum(
         measure.entries for measure in release.measures if not isinstance(measure, QuantileTree | Ranks)
     )

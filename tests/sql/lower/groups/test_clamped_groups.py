@@ -92,6 +92,15 @@ def test_identities_and_other_engines_know_nothing_of_it(session: dp.Session) ->
     assert not any(merged(release, dialect) for dialect in ("duckdb", "spark", "clickhouse"))
 
 
+def test_a_column_of_the_name_of_a_stored_one_is_not_mistaken_for_it() -> None:
+    """Nobody can name it in a question, but it is there."""
+    table = TABLE.select(["g", "h"]).rename_columns(["g", "__raw_g"])
+    place = servers.load(servers.postgres(), "clamped_raw", {"t": table})["t"]
+    with shared.protect({"t": place}, privacy_unit="row", bounds={"g": (0, 3)}, budget=9) as session:
+        assert not merged(planned(session, MERGED[0]))
+        assert same(session, MERGED[0])
+
+
 def test_rows_of_a_unit_are_chosen_by_the_clamped_key(place: str) -> None:
     with shared.protect({"t": place}, privacy_unit="u", max_rows=3, **POLICY) as session:
         assert not merged(planned(session, MERGED[1]))

@@ -16,11 +16,13 @@ from discreet.sql.algebra import keys as ks
 from discreet.sql.expressions.dialect import quote
 from discreet.sql.intervals.closed_form import (
     ALONE,
+    DRAWS,
     MOST_DRAWN,
     MOST_NUMBERS,
     drawn_again,
     drawn_alone,
     draws_for,
+    entries_of,
     needed,
     numbers_of,
 )
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 Interval: TypeAlias = "tuple[Floats, Floats]"
 
 ROW = "__row"
+TOGETHER = 500
+"""Groups up to which all are drawn together and as often as usual, though only some of them are shown."""
 
 
 def noisy_shapes(plan: QueryPlan) -> dict[str, Outputs]:
@@ -124,18 +128,22 @@ def _pieces(
 ) -> tuple[int, Sequence[Integers | None]]:
     """How often the noise is drawn again, and the groups that are drawn at a time; 0 where that would take too long.
 
-    The number follows from the plan and the confidence, never from how many groups are shown: else the ends of a group
-    would differ from one selection of groups to the next, and whoever asks for several could keep the narrowest.
+    The number follows from the groups of the plan and the confidence, never from how many are shown or from the columns
+    beside: else the ends of a group would differ from one question about it to the next, and whoever asks for several
+    could keep the narrowest.
     """
-    draws = draws_for(plan.releases, needed(confidence))
     if only is None:
-        return draws, [None]
-    draws = max(draws, ALONE, needed(confidence))
+        return draws_for(plan.releases, needed(confidence)), [None]
+    draws = max(DRAWS if _few_groups(plan) else ALONE, needed(confidence))
     numbers = draws * sum(numbers_of(release) for release in plan.releases)
     if numbers * len(only) > MOST_DRAWN or numbers > MOST_NUMBERS:
         return 0, []
     size = MOST_NUMBERS // numbers
     return draws, [only[start : start + size] for start in range(0, len(only), size)]
+
+
+def _few_groups(plan: QueryPlan) -> bool:
+    return sum(release.cells for release in plan.releases) <= TOGETHER
 
 
 def _by_column(names: Sequence[str], outputs: Sequence[Output]) -> dict[str, Output]:
@@ -252,7 +260,8 @@ def _draws_table(
     }
     index = data[CELL]
     data.update({name: column.take(index) for name, column in ks.table(noisy.plan.keys).items()})
-    together = only is None or (noisy.whole and draws_for(plan.releases, draws) >= draws)
+    few = _few_groups(plan) and draws * noisy.plan.cells * entries_of(noisy.plan) <= MOST_NUMBERS
+    together = only is None or (noisy.whole and few)
     by_measure: dict[int, list[int]] = {}
     for number, aggregate in enumerate(noisy.plan.aggregates):
         by_measure.setdefault(aggregate.measure, []).append(number)

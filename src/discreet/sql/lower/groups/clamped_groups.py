@@ -37,6 +37,8 @@ def stored_key(part: MeasuredRows, measures: Sequence[AnyMeasure]) -> tuple[Meas
     if stored == key:
         return None
     (scan,) = scans(part.rows.relation)
+    if stored.name.lower() in scan.table.columns:
+        return None  # whoever has a column of this name means that
     column = scan.table.columns[key.name.lower()]
     if not column.clamped or not isinstance(column.scan, Call):
         return None
