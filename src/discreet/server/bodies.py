@@ -14,6 +14,9 @@ Number = Annotated[
     _Text | int | float, Field(description='An exact number: 0.1, "1/3" or "0.05".', examples=["0.1"])
 ]
 
+_GroupRows = Annotated[
+    int, Field(ge=1, le=MOST_GROUP_ROWS, description="How many rows a group is assumed to have.")
+]
 LOOKED = frozenset({"rows", "within", "group_rows"})
 """The keys of bodies that are no options of an answer."""
 
@@ -77,9 +80,7 @@ class PricedQuestion(Question):
         dict[_Text, Number] | None,
         Field(max_length=200, description="The largest error allowed, by column, instead of epsilon."),
     ] = None
-    group_rows: Annotated[
-        int, Field(ge=1, le=MOST_GROUP_ROWS, description="How many rows a group is assumed to have.")
-    ] = GROUP_ROWS
+    group_rows: _GroupRows = GROUP_ROWS
 
 
 class Workload(Options):
@@ -95,9 +96,7 @@ class Workload(Options):
 class WorkloadLook(Workload):
     """Several questions to preview as one."""
 
-    group_rows: Annotated[
-        int, Field(ge=1, le=MOST_GROUP_ROWS, description="How many rows a group is assumed to have.")
-    ] = GROUP_ROWS
+    group_rows: _GroupRows = GROUP_ROWS
 
     def looked(self) -> dict[str, Any]:
         """The keyword arguments of `Session.preview_workload`."""
