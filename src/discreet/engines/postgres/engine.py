@@ -18,7 +18,14 @@ from discreet.engines.capabilities import Spelling
 from discreet.engines.engine import NO_TABLES, Choose, failed, no_table, see_no_clash, taken
 from discreet.engines.postgres.capabilities import CAPABILITIES
 from discreet.engines.postgres.line import ReopenedConnection, SecondConnection
-from discreet.engines.postgres.queries import Run, in_pieces, plans_quietly, run_quietly, run_together
+from discreet.engines.postgres.queries import (
+    Run,
+    in_pieces,
+    plans_quietly,
+    run_quietly,
+    run_together,
+    told_quietly,
+)
 from discreet.engines.postgres.tables import PostgresTable, base, connect, find, fragment
 from discreet.engines.postgres.values import (
     ARROW,
@@ -38,6 +45,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 R = TypeVar("R")
+
+_SNAPSHOT = "pg_catalog.pg_current_snapshot()::pg_catalog.text"
+_VERSION = (
+    f"SELECT (pg_catalog.pg_control_system()).system_identifier::pg_catalog.text, {_SNAPSHOT}, "
+    "pg_catalog.pg_relation_filenode({oid}::pg_catalog.oid)::pg_catalog.text"
+)
 
 
 class PostgresEngine:
@@ -202,19 +215,14 @@ class PostgresEngine:
         found = self._table(table)
         if found.foreign:
             return self._token
-        sql = (
-            "SELECT (pg_control_system()).system_identifier::text || ' ' || pg_current_snapshot()::text || ' ' || "
-            f"coalesce(pg_relation_filenode({found.oid}::oid)::text, '')"
-        )
-        found_at = self._about(partial(run_quietly, sql=sql, values=[]))
-        if found_at is None:
+        told = self._about(partial(told_quietly, sql=_VERSION.format(oid=found.oid)))
+        if told is None:
             # Not everybody may ask which server this is; the known name of its place will do then.
-            asked = "SELECT pg_current_snapshot()::text"
-            found_at = self._about(partial(run_quietly, sql=asked, values=[]))
-        if found_at is None:
+            told = self._about(partial(told_quietly, sql=f"SELECT {_SNAPSHOT}"))
+        if told is None:
             raise failed()
-        _, _, rows = found_at
-        return hashlib.sha256(f"{self.place} {found.oid} {rows[0][0]}".encode()).hexdigest()
+        known = " ".join(part or "" for part in told)
+        return hashlib.sha256(f"{self.place} {found.oid} {known}".encode()).hexdigest()
 
     def probe(self, sql: str, tables: Mapping[str, pa.Table] = NO_TABLES) -> bool:
         """Whether a query could be run, as far as that can be known without reading a row; see `query.probe`."""

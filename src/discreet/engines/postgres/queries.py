@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from discreet.engines.duckdb.connection import literal
@@ -51,8 +52,7 @@ def run_quietly(
     from psycopg import rows
 
     try:
-        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
-            _settle(connection, _READ_ONLY)
+        with _settled(connection, _READ_ONLY), connection.cursor(row_factory=rows.tuple_row) as cursor:
             cursor.execute(sql, values, binary=False)
             described = cursor.description or []
             return [c.name for c in described], [c.type_code for c in described], cursor.fetchall()
@@ -66,16 +66,30 @@ def plans_quietly(connection: psycopg.Connection[Any], sql: str, values: list[An
     EXPLAIN would also write the plan down, each column with all that it is computed from below: a text that doubles at
     each level of sub-queries, even where the plan does not.
     """
-    from psycopg import rows
-
     try:
-        with connection.transaction():
-            _settle(connection, _READ_ONLY)
-            with connection.cursor("discreet_probe", row_factory=rows.tuple_row) as unread:
-                unread.execute(sql, values, binary=False)
-                return True
+        with _settled(connection, _READ_ONLY):
+            connection.execute(f"DECLARE discreet_probe NO SCROLL CURSOR FOR {sql}", values, binary=False)
+            return True
     except Exception:
         return False
+
+
+def told_quietly(connection: psycopg.Connection[Any], sql: str) -> list[str | None] | None:
+    """What the server says of itself: the one row of a SELECT, as texts; None when it fails.
+
+    It is asked under the settings that are found, in one message: so each name in it must be written with its schema,
+    no literal may stand in it, and the answers must be ASCII in every setting.
+    """
+    try:
+        result = connection.execute(sql, prepare=False, binary=False).pgresult
+        connection.commit()  # of one that was passed and does not do it by itself
+        assert result is not None
+        found = [result.get_value(0, index) for index in range(result.nfields)]
+        return [None if value is None else value.decode("ascii") for value in found]
+    except Exception:
+        with suppress(Exception):
+            connection.rollback()
+        return None
 
 
 def in_pieces(
@@ -85,14 +99,15 @@ def in_pieces(
     from psycopg import rows
 
     try:
-        with connection.transaction():
-            _settle(connection, _READ_ONLY)
-            with connection.cursor("discreet_pieces", row_factory=rows.tuple_row) as large:
-                large.execute(sql, values, binary=False)
-                described = large.description or []
-                names, types = [c.name for c in described], [c.type_code for c in described]
-                while found := large.fetchmany(size):
-                    yield names, types, found
+        with (
+            _settled(connection, _READ_ONLY),
+            connection.cursor("discreet_pieces", row_factory=rows.tuple_row) as large,
+        ):
+            large.execute(sql, values, binary=False)
+            described = large.description or []
+            names, types = [c.name for c in described], [c.type_code for c in described]
+            while found := large.fetchmany(size):
+                yield names, types, found
     except Exception:
         failed = True
     else:
@@ -114,17 +129,24 @@ def run_together(
         return cursor.execute(written, [*values, *more]).fetchall()
 
     try:
-        with connection.transaction(), connection.cursor(row_factory=rows.tuple_row) as cursor:
-            _settle(connection, _TOGETHER)
+        with _settled(connection, _TOGETHER), connection.cursor(row_factory=rows.tuple_row) as cursor:
             return ask(run)
     except Exception:
         return None
 
 
-def _settle(connection: psycopg.Connection[Any], kind: str) -> None:
-    """Set all that holds for this transaction, in one message to the server.
+@contextmanager
+def _settled(connection: psycopg.Connection[Any], kind: str) -> Iterator[None]:
+    """A transaction and all that holds in it, which begins in one message to the server.
 
     By a cursor of its own, since one remembers how it read its first answer; and never prepared, which takes one
-    command only.
+    command only. A connection that was passed and does not commit by itself has begun before that message.
     """
-    connection.execute(f"{kind}; {IN_UTF8}; {_SET}", prepare=False)
+    begin = "BEGIN; " if connection.autocommit else ""
+    try:
+        connection.execute(f"{begin}{kind}; {IN_UTF8}; {_SET}", prepare=False)
+        yield
+    except BaseException:
+        connection.rollback()
+        raise
+    connection.commit()
