@@ -29,7 +29,7 @@ _NUMERIC = (
 _TEXT = 'CAST({0} AS text) COLLATE "C"'
 
 TYPES: Mapping[str, Physical] = MappingProxyType({
-    **signed("CAST({0} AS bigint)", int2=16, int4=32, int8=64),
+    **signed(int2=16, int4=32, int8=64),
     **listed(Type.FLOAT, "float4 float8", "CAST({0} AS float8)"),
     **listed(Type.FLOAT, "numeric", _NUMERIC), **listed(Type.BOOLEAN, "bool"), **listed(Type.DATE, "date"),
     **listed(Type.TEXT, "text varchar bpchar name citext enum", _TEXT), **listed(Type.TEXT, "uuid", _TEXT, stored=True),

@@ -62,8 +62,9 @@ class PrivateColumn:
     def read(self) -> Expression:
         """The stored value in its logical type and without bounds, for a measure that clamps it anyway.
 
-        Nothing reads a column but this and `scan`. Both widen it first, so that no arithmetic on a row is done in a
-        type that is narrower than the logical one, where one person's value could overflow.
+        Nothing computes with a column but by this and `scan`. Both widen it first, so that no arithmetic on a row is
+        done in a type that is narrower than the logical one, where one person's value could overflow. A key that rows
+        are only grouped by is read in its stored type (`lower.groups.clamped_groups`), and so are units.
         """
         return Call(
             "read", {"": _READ[self.type]}, (Column(self.name, self.type, Span()),), self.type, Span()

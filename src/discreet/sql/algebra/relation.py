@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 RAW = "__raw_"
 """Before the name of a scanned column: its value without bounds, for a measure that clamps it anyway."""
+STORED = "__stored_"
+"""Before the name of a scanned column: the same value in the very type that the engine holds it in, to group by."""
 UNIT = "__unit"
 """The name under which every relation carries its privacy unit, when that is a column."""
 

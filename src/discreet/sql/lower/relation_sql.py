@@ -11,7 +11,7 @@ from typing import Any
 
 from discreet.sql.algebra import relation as rel
 from discreet.sql.algebra.lineage import read
-from discreet.sql.algebra.relation import RAW, UNIT, Relation, unit_of
+from discreet.sql.algebra.relation import RAW, STORED, UNIT, Relation, unit_of
 from discreet.sql.expressions.canonical import canonical
 from discreet.sql.expressions.dialect import Dialect, aggregated, quote
 from discreet.sql.expressions.expression import Expression, spell
@@ -39,7 +39,7 @@ def read_by(
 def names_of(relation: Relation) -> set[str]:
     """The columns that a relation has, without the unit."""
     if isinstance(relation, rel.Scan):
-        return {name for column in relation.table.columns for name in (column, RAW + column)}
+        return {name for column in relation.table.columns for name in (column, RAW + column, STORED + column)}
     if isinstance(relation, rel.PerUnit):
         return {name for name, _ in (*relation.keys, *relation.aggregates)}
     if isinstance(relation, rel.Select) and relation.items is not None:
@@ -70,6 +70,11 @@ def _scan(relation: rel.Scan, needed: set[str], dialect: Dialect) -> str:
         f"{spell(c.read, dialect)} AS {quote(RAW + name, dialect)}"
         for name, c in table.columns.items()
         if RAW + name in needed
+    ]
+    items += [
+        f"{quote(name, dialect)} AS {quote(STORED + name, dialect)}"
+        for name in table.columns
+        if STORED + name in needed
     ]
     if table.unit is not None:
         items.append(f"{unit_item(table, dialect)} AS {quote(UNIT, dialect)}")

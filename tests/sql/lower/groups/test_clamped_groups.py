@@ -94,7 +94,7 @@ def test_identities_and_other_engines_know_nothing_of_it(session: dp.Session) ->
 
 def test_a_column_of_the_name_of_a_stored_one_is_not_mistaken_for_it() -> None:
     """Nobody can name it in a question, but it is there."""
-    table = TABLE.select(["g", "h"]).rename_columns(["g", "__raw_g"])
+    table = TABLE.select(["g", "h"]).rename_columns(["g", "__stored_g"])
     place = servers.load(servers.postgres(), "clamped_raw", {"t": table})["t"]
     with shared.protect({"t": place}, privacy_unit="row", bounds={"g": (0, 3)}, budget=9) as session:
         assert not merged(planned(session, MERGED[0]))

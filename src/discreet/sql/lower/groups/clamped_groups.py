@@ -1,8 +1,8 @@
 """Groups of a key within bounds, clamped once for each stored value instead of on every row.
 
 A row whose key lies outside its bounds counts in the group of the nearest bound. Where a CASE on every row takes long,
-rows are summed by the stored key first, and the sums of keys that clamp to one are added up: the same integers. The
-engine holds a sum for each stored key meanwhile, as it does for keys that are texts.
+rows are summed by the stored key first, in its stored type, and the sums of keys that clamp to one are added up: the
+same integers. The engine holds a sum for each stored key meanwhile, as it does for keys that are texts.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import replace as changed
 
 from discreet.engines.schema import Type
 from discreet.release.noisy_schema import key_name
-from discreet.sql.algebra.relation import raw_column, scans
+from discreet.sql.algebra.relation import STORED, raw_column, scans
 from discreet.sql.expressions.dialect import SATURATE, Dialect
 from discreet.sql.expressions.expression import Call, Column, Expression, replace, spell
 from discreet.sql.measures.measure import Moments
@@ -33,9 +33,9 @@ def stored_key(part: MeasuredRows, measures: Sequence[AnyMeasure]) -> tuple[Meas
     (key,) = part.keys
     if not isinstance(key, Column) or key.type is not Type.INTEGER:
         return None
-    stored = raw_column(part.rows.relation, key)
-    if stored == key:
+    if raw_column(part.rows.relation, key) == key:
         return None
+    stored = Column(STORED + key.name, key.type, key.span)
     (scan,) = scans(part.rows.relation)
     if stored.name.lower() in scan.table.columns:
         return None  # whoever has a column of this name means that
