@@ -75,7 +75,7 @@ def plans_quietly(connection: psycopg.Connection[Any], sql: str, values: list[An
 
 
 def told_quietly(connection: psycopg.Connection[Any], sql: str) -> list[str | None] | None:
-    """What the server says of itself: the one row of a SELECT, as texts; None when it fails.
+    """The row of a SELECT in which the server speaks of itself, as texts; None when it fails.
 
     It is asked under the settings that are found, in one message: so each name in it must be written with its schema,
     no literal may stand in it, and the answers must be ASCII in every setting.
