@@ -31,6 +31,7 @@ from discreet.sql.plan.reading import Reading, Readings, ReadingWay, within_cond
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
+from discreet.sql.syntax.merged_subqueries import merged
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.once import once
 
@@ -101,7 +102,7 @@ def plan(
     found, layout = planned(reading) if framed else planned_once(reading, key, planned)
     releases, workloads, spent = found
     statement = _statement(canonical, layout, limits, emphasis)
-    return QueryPlan(text, statement, releases, reading.post, workloads, gaussian=spent)
+    return QueryPlan(text, statement, releases, merged(reading.post), workloads, gaussian=spent)
 
 
 def plan_together(
@@ -164,7 +165,9 @@ def plan_together(
         named = {table.name for table in tables}
         inside = tuple(workload for workload in workloads if named.issuperset(workload.tables))
         each.append(
-            QueryPlan(text, _statement(canonical, _layout(reading), limits), tables, reading.post, inside)
+            QueryPlan(
+                text, _statement(canonical, _layout(reading), limits), tables, merged(reading.post), inside
+            )
         )
     statement = "; ".join(plan.statement for plan in each)
     whole = QueryPlan("; ".join(texts), statement, releases, exp.select("1"), workloads, gaussian=spent)

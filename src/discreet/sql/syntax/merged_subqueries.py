@@ -1,0 +1,194 @@
+"""Sub-queries that only pick rows and columns of one table, merged into the statement around them.
+
+    SELECT * FROM (SELECT r.k0 AS city, r.a0 AS n FROM r WHERE r.a0 > 5) WHERE city = 'Kent'
+    SELECT r.k0 AS city, r.a0 AS n FROM r WHERE r.a0 > 5 AND r.k0 = 'Kent'
+
+Both give the same rows. So a question has the same intervals whether it filters in HAVING or around itself, and noise
+is drawn again for the groups that are shown alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from sqlglot import exp
+
+from discreet.sql.syntax.nodes import copied, every, path_of
+from discreet.sql.syntax.once import once, shared
+
+_OUTER: Final = {"expressions", "from_", "where", "order", "limit", "offset", "with_"}
+_INNER: Final = {"expressions", "from_", "where"}
+_OF_ONE_ROW: Final = (
+    exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Alias, exp.And, exp.Or, exp.Not,
+    exp.Neg, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.Between, exp.In, exp.Add, exp.Sub, exp.Mul,
+    exp.Div, exp.IntDiv, exp.Mod, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least, exp.Abs,
+    exp.Round, exp.Floor, exp.Ceil, exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam,
+)  # fmt: skip
+"""Nodes of one row alone, with one value whenever they are run. A list, as the parser knows not every aggregate."""
+_TIGHT: Final = (exp.Column, exp.Literal, exp.Paren, exp.Cast, exp.Coalesce, exp.Abs, exp.Round)
+"""Nodes that need no parentheses inside of others."""
+Columns = Mapping[str, exp.Alias]
+
+
+@once
+def merged(statement: exp.Query) -> exp.Query:
+    """A statement without the sub-queries behind its FROM that only pick; itself where there is none.
+
+    Example:
+        >>> from discreet.sql.syntax.parse import parse
+        >>> merged(parse("WITH c AS (SELECT t.k AS a FROM t) SELECT a + 1 AS b FROM c WHERE c.a > 2")).sql()
+        'SELECT t.k + 1 AS b FROM t WHERE t.k > 2'
+    """
+    found = _merged(statement)
+    return found if found is statement else shared(found)
+
+
+def _merged(statement: exp.Query) -> exp.Query:
+    while (less := _without_inner(statement)) is not None:
+        statement = less
+    return statement
+
+
+def _without_inner(outer: exp.Query) -> exp.Select | None:
+    """The statement with the sub-query behind its FROM merged into it; None where there is none that only picks."""
+    if not isinstance(outer, exp.Select) or not _has_only(outer, _OUTER):
+        return None
+    below, name, others = _source(outer)
+    inner = None if below is None else _merged(below)
+    if not isinstance(inner, exp.Select) or not _only_picks(inner):
+        return None
+    picked = [item for item in inner.selects if isinstance(item, exp.Alias)]
+    columns = {item.alias.lower(): item for item in picked}
+    items = _items(outer.selects, name, picked, columns)
+    if items is None or len(columns) < len(inner.selects):
+        return None
+    shown = {item.alias.lower(): item.this for item in items}
+    where, order = outer.args.get("where"), outer.args.get("order")
+    kept = None if where is None else _inlined(where.this, name, columns)
+    ordered = [] if order is None else [_ordered(each, name, columns, shown) for each in order.expressions]
+    limits = {key: outer.args[key] for key in ("limit", "offset") if outer.args.get(key) is not None}
+    if (
+        len(shown) < len(items)
+        or (where is not None and kept is None)
+        or None in ordered
+        or not all(isinstance(limit.expression, exp.Literal) for limit in limits.values())
+    ):
+        return None
+    out = exp.Select(expressions=items, from_=copied(inner.args["from_"]), with_=others)
+    before = inner.args.get("where")
+    tests = [*([] if before is None else [copied(before.this)]), *([] if kept is None else [kept])]
+    if tests:
+        out.set("where", exp.Where(this=exp.and_(*tests, copy=False)))
+    if order is not None:
+        out.set("order", exp.Order(expressions=ordered))
+    for key, limit in limits.items():
+        out.set(key, copied(limit))
+    return out
+
+
+def _has_only(node: exp.Expr, parts: Collection[str]) -> bool:
+    return all(key in parts for key, value in node.args.items() if value)
+
+
+def _source(outer: exp.Select) -> tuple[exp.Select | None, str, exp.With | None]:
+    """The sub-query behind FROM, its name there, and the common table expressions beside it."""
+    held: exp.With | None = outer.args.get("with_")
+    source = outer.args["from_"].this if outer.args.get("from_") is not None else None
+    if source is None or not _has_only(source, ("this", "alias")) or source.alias_column_names:
+        return None, "", None
+    if isinstance(source, exp.Subquery):
+        found, others = source.this, None if held is None else copied(held)
+        return found if isinstance(found, exp.Select) else None, source.alias.lower(), others
+    if held is None or held.args.get("recursive") or not isinstance(source, exp.Table):
+        return None, "", None
+    named = [cte for cte in held.expressions if cte.alias.lower() == source.name.lower()]
+    used = [t for t in every(outer) if isinstance(t, exp.Table) and t.name.lower() == source.name.lower()]
+    if len(named) != 1 or len(used) != 1 or named[0].alias_column_names:
+        return None, "", None
+    rest = [copied(cte) for cte in held.expressions if cte is not named[0]]
+    found = named[0].this
+    return (
+        found if isinstance(found, exp.Select) else None,
+        source.alias_or_name.lower(),
+        exp.With(expressions=rest) if rest else None,
+    )
+
+
+def _only_picks(inner: exp.Select) -> bool:
+    """Whether a query is a list of named expressions over rows of one table, perhaps under a condition."""
+    source = inner.args["from_"].this if inner.args.get("from_") is not None else None
+    if not _has_only(inner, _INNER) or not isinstance(source, exp.Table) or not _has_only(source, ("this",)):
+        return False
+    where = inner.args.get("where")
+    read = [*inner.selects, *([] if where is None else [where.this])]
+    return all(isinstance(item, exp.Alias) for item in inner.selects) and all(
+        _of_one_row(part) and _reads_only(part, source.name.lower()) for part in read
+    )
+
+
+def _of_one_row(node: exp.Expr) -> bool:
+    return all(type(each) in _OF_ONE_ROW for each in every(node))
+
+
+def _reads_only(node: exp.Expr, table: str) -> bool:
+    """Whether each column is written with the name of one table before it."""
+    return all(path_of(each)[:-1] == [table] for each in every(node) if isinstance(each, exp.Column))
+
+
+def _items(
+    items: Sequence[exp.Expr], name: str, picked: Sequence[exp.Alias], columns: Columns
+) -> list[exp.Alias] | None:
+    """The items of the outer list over the table of the inner one; None where one has no certain name or reading."""
+    out: list[exp.Alias] = []
+    for item in items:
+        star = item.this if isinstance(item, exp.Column) else item
+        if isinstance(star, exp.Star):
+            if any(star.args.values()) or (star is not item and path_of(item)[:-1] != [name]):  # type: ignore[arg-type]
+                return None
+            out += [copied(each) for each in picked]
+            continue
+        inlined = _inlined(item.this if isinstance(item, exp.Alias) else item, name, columns)
+        if inlined is None:
+            return None
+        if isinstance(item, exp.Alias):
+            out.append(exp.Alias(this=inlined, alias=copied(item.args["alias"])))
+            continue
+        own = columns.get(item.name.lower()) if isinstance(item, exp.Column) else None
+        if own is None or own.alias != item.name:
+            return None
+        out.append(exp.Alias(this=inlined, alias=copied(own.args["alias"])))
+    return out
+
+
+def _inlined(node: exp.Expr, name: str, columns: Columns) -> exp.Expr | None:
+    """An outer expression over the table of the sub-query; None where it names anything else, or is not of one row."""
+    if not _of_one_row(node):
+        return None
+    root = exp.Paren(this=copied(node))
+    for column in [each for each in every(root) if isinstance(each, exp.Column)]:
+        *table, own = path_of(column)
+        if table not in ([], [name]) or own not in columns:
+            return None
+        inside = copied(columns[own].this)
+        alone = column.parent is root or isinstance(inside, _TIGHT)
+        column.replace(inside if alone else exp.Paren(this=inside))
+    found: exp.Expr = root.this
+    found.parent = None
+    return found
+
+
+def _ordered(each: exp.Expr, name: str, columns: Columns, shown: Mapping[str, exp.Expr]) -> exp.Expr | None:
+    """An item of ORDER BY: names of the answer come first there, alone; a number is the place of an item."""
+    by = each.this
+    if not isinstance(by, exp.Column):
+        return copied(each) if isinstance(by, exp.Literal | exp.Var) else None
+    own = by.name.lower()
+    if not by.table and own in shown:
+        return copied(each)
+    inlined = _inlined(by, name, columns)
+    if not isinstance(inlined, exp.Column):
+        return None
+    out = copied(each)
+    out.set("this", inlined)
+    return out

@@ -1,0 +1,148 @@
+"""A sub-query that only picks is merged into the statement around it: the same rows, and the same intervals."""
+
+from __future__ import annotations
+
+from unittest import mock
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from sqlglot import exp
+
+import discreet as dp
+from discreet.sql.intervals import closed_form, seeds
+from discreet.sql.syntax import merged_subqueries
+from discreet.sql.syntax.merged_subqueries import merged
+from discreet.sql.syntax.parse import parse
+
+INNER = "(SELECT r.k AS city, r.a AS n, r.a + r.b AS s, -r.b AS Low FROM r WHERE r.b > 2 OR r.k = 'a')"
+MERGED = [
+    f"SELECT * FROM {INNER} WHERE city = 'b'",
+    f"SELECT * FROM {INNER} AS u WHERE u.n < 3 OR u.s > 8",
+    f"SELECT u.*, s * 2 AS double FROM {INNER} AS u",
+    f"SELECT s * 2 AS x, 3 - s AS y, -s AS z, s / n AS q, (n > 1) = (s > 9) AS b FROM {INNER} AS u",
+    f"SELECT n, Low, city FROM {INNER} ORDER BY n DESC NULLS LAST, city, 2 LIMIT 5 OFFSET 1",
+    f"SELECT s AS city FROM {INNER} ORDER BY city, n",
+    f"SELECT city AS c FROM {INNER} AS u ORDER BY u.n, c",
+    f"SELECT n AS k, s AS a FROM {INNER} WHERE n IN (1, 2, 3) AND s IS NOT NULL ORDER BY a, k",
+    f"SELECT CASE WHEN n > 2 THEN s ELSE low END AS v FROM {INNER} WHERE n BETWEEN 1 AND 4 ORDER BY ALL",
+    f"WITH c AS {INNER} SELECT * FROM c WHERE n > 2",
+    f"WITH c AS {INNER}, d AS (SELECT c.n AS m, c.city AS k FROM c) SELECT m + 1 AS v FROM d AS e WHERE e.k <> 'a'",
+    f"WITH other AS (SELECT 1 AS one), C AS {INNER} SELECT c.n FROM c",
+    f"SELECT z.v + 1 AS w FROM (SELECT u.s AS v FROM (SELECT * FROM {INNER}) AS u WHERE u.n > 1) AS z",
+    f"SELECT ROUND(COALESCE(s, 0) / 3, 1) AS v, CAST(n AS DOUBLE) AS d, n // 2 AS h, n % 2 AS p FROM {INNER}",
+]
+KEPT = [
+    f"SELECT SUM(n) AS v FROM {INNER}",
+    f"SELECT mad(n) AS v FROM {INNER}",
+    f"SELECT kurtosis_pop(n) AS v FROM {INNER}",
+    f"SELECT DISTINCT n FROM {INNER}",
+    f"SELECT n, SUM(n) OVER () AS v FROM {INNER}",
+    f"SELECT n + 1 FROM {INNER}",
+    f"SELECT low FROM {INNER}",
+    f"SELECT n + 1 AS m, m + 1 AS v FROM {INNER}",
+    f"SELECT n + 1 AS m FROM {INNER} WHERE m > 3",
+    f"SELECT n AS m FROM {INNER} ORDER BY n + s",
+    f"SELECT n AS m FROM {INNER} ORDER BY s",
+    f"SELECT * EXCLUDE (n) FROM {INNER}",
+    f"SELECT * REPLACE (n + 1 AS n) FROM {INNER}",
+    f"SELECT COLUMNS('n') FROM {INNER}",
+    f"SELECT n FROM {INNER} WHERE n > (SELECT AVG(r.a) FROM r)",
+    f"SELECT n FROM {INNER} AS u(c, n, s, low)",
+    f"SELECT u.n FROM {INNER} AS u, r",
+    f"SELECT u.n FROM {INNER} AS u JOIN r ON r.a = u.n",
+    f"SELECT city, COUNT(*) AS v FROM {INNER} GROUP BY city",
+    f"SELECT n FROM {INNER} QUALIFY ROW_NUMBER() OVER (ORDER BY n, city, s, low) < 3",
+    f"WITH c AS {INNER} SELECT c.n FROM c, c AS d",
+    f"WITH c AS {INNER} SELECT n FROM c WHERE EXISTS (FROM c)",
+    f"WITH c(x, y, z, w) AS {INNER} SELECT x FROM c",
+    "WITH r AS (SELECT r.a AS n FROM r) SELECT n FROM r",
+    "SELECT n FROM (SELECT r.a AS n FROM r LIMIT 4)",
+    "SELECT n FROM (SELECT DISTINCT r.a AS n FROM r)",
+    "SELECT n FROM (SELECT r.a AS n, SUM(r.a) OVER () AS v FROM r)",
+    "SELECT n FROM (SELECT SUM(r.a) AS n FROM r)",
+    "SELECT a FROM (SELECT r.a FROM r)",
+    "SELECT n FROM (SELECT a AS n FROM r)",
+    "SELECT n FROM (SELECT t.a AS n FROM r AS t)",
+    "SELECT n FROM (SELECT r.a AS n FROM r UNION ALL SELECT r.b FROM r)",
+    "SELECT v FROM (SELECT r.k || 'x' AS v FROM r)",
+    "SELECT v FROM (SELECT unnest([r.a, r.b]) AS v FROM r)",
+    "SELECT 1 AS n",
+    "SELECT n FROM r",
+]
+
+
+@pytest.fixture(scope="module")
+def tables() -> duckdb.DuckDBPyConnection:
+    rng = np.random.default_rng(3)
+    numbers = [[None if rng.random() < 0.2 else int(n) for n in rng.integers(0, 7, 60)] for _ in "ab"]
+    r = pa.table({"k": rng.choice(["a", "b", "c"], 60), "a": numbers[0], "b": numbers[1]})
+    connection = duckdb.connect()
+    connection.register("r", r)
+    return connection
+
+
+def same(tables: duckdb.DuckDBPyConnection, statement: exp.Query) -> bool:
+    first, second = (tables.sql(each.sql("duckdb")) for each in (statement, merged(statement)))
+    rows, others = first.fetchall(), second.fetchall()
+    ordered = statement.args.get("order") is not None
+    key = repr
+    return (first.columns, first.types) == (second.columns, second.types) and (
+        rows == others if ordered else sorted(rows, key=key) == sorted(others, key=key)
+    )
+
+
+@pytest.mark.parametrize("sql", MERGED)
+def test_the_rows_are_the_same(tables: duckdb.DuckDBPyConnection, sql: str) -> None:
+    statement = parse(sql)
+    before = statement.copy()
+    (source,) = [merged(statement).args["from_"].this]
+    assert isinstance(source, exp.Table)
+    assert source.name == "r"
+    assert same(tables, statement)
+    assert statement == before
+
+
+@pytest.mark.parametrize("sql", KEPT)
+def test_others_stay(tables: duckdb.DuckDBPyConnection, sql: str) -> None:
+    statement = parse(sql)
+    assert merged(statement) is statement
+
+
+def test_expressions_without_parentheses_would_be_seen(
+    tables: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(merged_subqueries, "_TIGHT", (exp.Expr,))
+    assert not all(same(tables, parse(f"{sql} -- bare")) for sql in MERGED)
+
+
+@pytest.fixture(scope="module")
+def session() -> dp.Session:
+    data = pa.table({"k": [0, 1], "x": [2.5, 3.5]})
+    return dp.protect(
+        data, privacy_unit="row", keys={"k": list(range(40))}, bounds={"x": (0.0, 9.5)}, budget=9
+    )
+
+
+GROUPED = "SELECT k, COUNT(*) AS n, AVG(x) AS a, STDDEV(x) AS d, SUM(x) / COUNT(*) AS q FROM data GROUP BY k"
+
+
+@pytest.mark.parametrize("test", ["k = 7", "k % 5 = 2 AND k > 3", "n > 0"])
+def test_a_filter_around_a_question_gives_the_intervals_of_having(session: dp.Session, test: str) -> None:
+    having = session.sql(f"{GROUPED} HAVING {test}", epsilon=1)
+    for sql in (
+        f"SELECT * FROM ({GROUPED}) WHERE {test}",
+        f"WITH c AS ({GROUPED}) SELECT * FROM c WHERE {test}",
+    ):
+        around = session.sql(sql, epsilon=1)
+        assert around.to_arrow().equals(having.to_arrow())
+    assert having.low.keys() == {"n", "a", "d", "q"}
+
+
+def test_noise_is_drawn_again_for_the_groups_that_are_shown(session: dp.Session) -> None:
+    with mock.patch(f"{closed_form.__name__}.row_generator", wraps=seeds.row_generator) as drawn:
+        session.sql(f"SELECT * FROM ({GROUPED}) WHERE k = 9", epsilon=1).to_arrow()
+        around = drawn.call_count
+        session.sql(f"{GROUPED} HAVING k = 9", epsilon=1).to_arrow()
+    assert 0 < around == drawn.call_count - around
