@@ -16,7 +16,7 @@ from discreet.sql.analyze.joins.laterals import see_around
 from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.scope_tree import Env, PublicScope, Refuse, Scope, ScopeKind, Scopes
 from discreet.sql.syntax.nodes import any_of, literal_of, with_queries
-from discreet.sql.syntax.weeks import count_mondays
+from discreet.sql.syntax.post_processing.weeks import count_mondays
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -32,8 +32,8 @@ from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.nodes import copied, every, holds
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import parse
+from discreet.sql.syntax.post_processing.weeks import count_mondays
 from discreet.sql.syntax.refusal import refuse
-from discreet.sql.syntax.weeks import count_mondays
 
 if TYPE_CHECKING:
     import pyarrow as pa

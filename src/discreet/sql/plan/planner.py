@@ -31,9 +31,9 @@ from discreet.sql.plan.reading import Reading, Readings, ReadingWay, within_cond
 from discreet.sql.plan.shares import shares_of
 from discreet.sql.plan.strategies import Chosen, aggregate, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering
-from discreet.sql.syntax.merged_subqueries import merged
 from discreet.sql.syntax.nodes import shown_as
 from discreet.sql.syntax.once import once
+from discreet.sql.syntax.post_processing.merged_subqueries import merged
 
 Emphasis: TypeAlias = tuple[tuple[str, Fraction], ...]
 """By output column, how many times the share of epsilon that it would have otherwise."""

@@ -9,7 +9,7 @@ import sqlglot
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discreet.sql.syntax.weeks import count_mondays
+from discreet.sql.syntax.post_processing.weeks import count_mondays
 
 DAYS = st.dates(dt.date(1900, 1, 1), dt.date(2100, 1, 1))
 

@@ -12,9 +12,9 @@ from sqlglot import exp
 
 import discreet as dp
 from discreet.sql.intervals import closed_form, seeds
-from discreet.sql.syntax import merged_subqueries
-from discreet.sql.syntax.merged_subqueries import merged
 from discreet.sql.syntax.parse import parse
+from discreet.sql.syntax.post_processing import merged_subqueries
+from discreet.sql.syntax.post_processing.merged_subqueries import merged
 
 INNER = "(SELECT r.k AS city, r.a AS n, r.a + r.b AS s, -r.b AS Low FROM r WHERE r.b > 2 OR r.k = 'a')"
 MERGED = [
