@@ -31,6 +31,8 @@ MERGED = [
     f"WITH c AS {INNER}, d AS (SELECT c.n AS m, c.city AS k FROM c) SELECT m + 1 AS v FROM d AS e WHERE e.k <> 'a'",
     f"WITH other AS (SELECT 1 AS one), C AS {INNER} SELECT c.n FROM c",
     f"SELECT z.v + 1 AS w FROM (SELECT u.s AS v FROM (SELECT * FROM {INNER}) AS u WHERE u.n > 1) AS z",
+    "SELECT one, two AS t, n + 1 AS m FROM (SELECT r.a AS n, 100 AS one, '2' AS two FROM r) WHERE n < 4",
+    "SELECT z + n AS v, NOT b AS c FROM (SELECT CAST(1 AS TINYINT) AS z, r.a AS n, TRUE AS b FROM r)",
     f"SELECT ROUND(COALESCE(s, 0) / 3, 1) AS v, CAST(n AS DOUBLE) AS d, n // 2 AS h, n % 2 AS p FROM {INNER}",
 ]
 KEPT = [
@@ -58,6 +60,14 @@ KEPT = [
     f"WITH c AS {INNER} SELECT n FROM c WHERE EXISTS (FROM c)",
     f"WITH c(x, y, z, w) AS {INNER} SELECT x FROM c",
     "WITH r AS (SELECT r.a AS n FROM r) SELECT n FROM r",
+    "WITH c AS (SELECT r.a AS n FROM r), r AS (SELECT 1 AS a) SELECT n FROM c",
+    "SELECT CAST(n AS TINYINT) + one AS v FROM (SELECT r.a AS n, 100 AS one FROM r)",
+    "SELECT CAST(n AS TINYINT) + one AS v FROM (SELECT r.a AS n, (-100) AS one FROM r)",
+    "SELECT COALESCE(CAST(n AS TINYINT), one) AS v FROM (SELECT r.a AS n, COALESCE(1, 2) AS one FROM r)",
+    "SELECT n FROM (SELECT r.a AS n, '2' AS two FROM r) WHERE n < CAST(two AS INT)",
+    "SELECT n FROM (SELECT r.a AS n, CASE WHEN r.b > 1 THEN 1 ELSE 2 END AS w FROM r) WHERE CAST(n AS TINYINT) < w",
+    "SELECT n FROM (SELECT r.a AS n, NULL AS w FROM r) WHERE w IS NULL",
+    "SELECT n FROM (SELECT r.a AS n, 1 AS one FROM r) WHERE one",
     "SELECT n FROM (SELECT r.a AS n FROM r LIMIT 4)",
     "SELECT n FROM (SELECT DISTINCT r.a AS n FROM r)",
     "SELECT n FROM (SELECT r.a AS n, SUM(r.a) OVER () AS v FROM r)",

@@ -28,6 +28,13 @@ _OF_ONE_ROW: Final = (
 """Nodes of one row alone, with one value whenever they are run. A list, as the parser knows not every aggregate."""
 _TIGHT: Final = (exp.Column, exp.Literal, exp.Paren, exp.Cast, exp.Coalesce, exp.Abs, exp.Round)
 """Nodes that need no parentheses inside of others."""
+_TYPED: Final = (
+    exp.Column, exp.Cast, exp.TryCast, exp.Boolean, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.And,
+    exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.Between, exp.In, exp.Abs, exp.Round,
+    exp.Floor, exp.Ceil,
+)  # fmt: skip
+"""Nodes with a type of their own. A constant takes that of its neighbour, but not behind a sub-query: there 100 is an
+INTEGER, and `CAST(k AS TINYINT) + 100` is one. CASE and COALESCE of constants are constants, too."""
 Columns = Mapping[str, exp.Alias]
 
 
@@ -108,6 +115,10 @@ def _source(outer: exp.Select) -> tuple[exp.Select | None, str, exp.With | None]
         return None, "", None
     rest = [copied(cte) for cte in held.expressions if cte is not named[0]]
     found = named[0].this
+    read = {table.name.lower() for table in every(found) if isinstance(table, exp.Table)}
+    later = held.expressions[held.expressions.index(named[0]) + 1 :]
+    if read & {cte.alias.lower() for cte in later}:
+        return None, "", None  # it would stand for the table of its name
     return (
         found if isinstance(found, exp.Select) else None,
         source.alias_or_name.lower(),
@@ -148,7 +159,7 @@ def _items(
                 return None
             out += [copied(each) for each in picked]
             continue
-        inlined = _inlined(item.this if isinstance(item, exp.Alias) else item, name, columns)
+        inlined = _inlined(item.this if isinstance(item, exp.Alias) else item, name, columns, item=True)
         if inlined is None:
             return None
         if isinstance(item, exp.Alias):
@@ -161,7 +172,7 @@ def _items(
     return out
 
 
-def _inlined(node: exp.Expr, name: str, columns: Columns) -> exp.Expr | None:
+def _inlined(node: exp.Expr, name: str, columns: Columns, item: bool = False) -> exp.Expr | None:
     """An outer expression over the table of the sub-query; None where it names anything else, or is not of one row."""
     if not _of_one_row(node):
         return None
@@ -171,11 +182,19 @@ def _inlined(node: exp.Expr, name: str, columns: Columns) -> exp.Expr | None:
         if table not in ([], [name]) or own not in columns:
             return None
         inside = copied(columns[own].this)
-        alone = column.parent is root or isinstance(inside, _TIGHT)
-        column.replace(inside if alone else exp.Paren(this=inside))
+        alone = column.parent is root
+        if not (alone and item) and not _is_typed(inside):
+            return None
+        column.replace(inside if alone or isinstance(inside, _TIGHT) else exp.Paren(this=inside))
     found: exp.Expr = root.this
     found.parent = None
     return found
+
+
+def _is_typed(node: exp.Expr) -> bool:
+    while isinstance(node, exp.Paren | exp.Neg):
+        node = node.this
+    return type(node) in _TYPED
 
 
 def _ordered(each: exp.Expr, name: str, columns: Columns, shown: Mapping[str, exp.Expr]) -> exp.Expr | None:
