@@ -5,10 +5,12 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import itertools
 import linecache
 import os
 import signal
 import sys
+import tempfile
 from collections.abc import Callable, Generator
 from functools import partial
 from pathlib import Path
@@ -152,6 +154,21 @@ def _send(send: Callable[..., None], name: str, **said: Any) -> None:
     beside = name == "testreport" and about["when"] != "call" and about["outcome"] == "passed"
     if name not in ("logstart", "logfinish") and not (beside and not about["sections"]):
         send(name, **said)
+
+
+_STATE = tempfile.TemporaryDirectory(prefix="discreet-state-", ignore_cleanup_errors=True)
+_TURNS = itertools.count()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Give each test a folder for the ledgers of databases: tests share a server, and no test another's losses."""
+    os.environ["XDG_STATE_HOME"] = str(Path(_STATE.name) / str(next(_TURNS)))
+
+
+def pytest_sessionfinish() -> None:
+    """Remove these folders here, as a worker ends without tidying up."""
+    _STATE.cleanup()
 
 
 @pytest.fixture(scope="session", autouse=True)

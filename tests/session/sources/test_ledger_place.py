@@ -148,3 +148,13 @@ def test_a_server(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         f"postgresql://{user}@/{database}?host={os.path.dirname(host)}/./{os.path.basename(host)}#places.visits",
     ]  # fmt: skip
     assert len({ledger_of(one) for one in names}) == 1
+
+
+@pytest.mark.parametrize("turn", [1, 2])
+def test_tests_that_share_a_server_share_no_ledger_in_it(turn: int) -> None:
+    """The first leaves a loss of one row there, which could not be converted for the second."""
+    table = load(postgres(), "places", {"visits": TABLE})["visits"]
+    unit: dict[str, Any] = {"privacy_unit": "row"} if turn == 1 else {"privacy_unit": "a", "max_rows": 3}
+    with dp.protect(table, budget=1, **unit) as session:
+        assert not session.ledger.entries()
+        session.sql("SELECT COUNT(*) FROM visits", epsilon=0.5)
