@@ -145,11 +145,16 @@ def spark() -> Any:
     settings = {
         "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.sql.shuffle.partitions": "1",
         "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1", "spark.driver.memory": "1g",
+        # Pages for tables of some hundred rows: larger ones fill the memory, and a fifth of the time goes to clear it.
+        "spark.buffer.pageSize": "1m",
         # Questions over some hundred rows: compiling them would take most of the time.
         "spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.adaptive.enabled": "false", "spark.log.level": "OFF",
-        # Nothing runs long enough to be worth the second compiler of Java, which takes half of the time otherwise.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        # Nothing runs long enough to be worth the second compiler of Java, which takes half of the time otherwise, nor
+        # is it worth to verify the thousands of classes of a released Spark.
+        "spark.driver.extraJavaOptions": (
+            "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+        ),
     }  # fmt: skip
     builder = SparkSession.builder.master("local[1]").appName("discreet tests")
     for name, value in settings.items():
