@@ -29,6 +29,14 @@ def test_it_is_the_number_of_mondays_that_pass(one: dt.date, other: dt.date) -> 
     assert row[0] == (mondays[1] - mondays[0]).days // 7
 
 
+def test_one_inside_another_counts_mondays_too() -> None:
+    inner = "date_diff('week', DATE '2025-01-05', DATE '2025-01-06')"
+    sql = written(
+        f"SELECT {inner}, date_diff('week', DATE '2025-01-05', DATE '2025-01-06' + {inner}::INT * 7)"
+    )
+    assert duckdb.execute(sql).fetchall() == [(1, 2)]
+
+
 def test_other_units_are_left_alone() -> None:
     for unit in ("day", "month", "year"):
         sql = f"SELECT date_diff('{unit}', a, b) FROM t"

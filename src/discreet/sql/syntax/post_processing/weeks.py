@@ -21,7 +21,7 @@ def count_mondays(query: exp.Expr) -> None:
         >>> "date_trunc" in query.sql("duckdb").lower()
         True
     """
-    for node in list(query.find_all(exp.DateDiff)):
+    for node in reversed(list(query.find_all(exp.DateDiff))):  # one inside another comes first
         unit = node.args.get("unit")
         if unit is None or unit.name.lower() not in ("week", "weeks", "w"):
             continue
