@@ -12,7 +12,7 @@ from sqlglot import exp
 
 import discreet as dp
 from discreet.sql.intervals import closed_form, seeds
-from discreet.sql.syntax.parse import parse
+from discreet.sql.syntax.parse import MAX_DEPTH, parse
 from discreet.sql.syntax.post_processing import merged_subqueries
 from discreet.sql.syntax.post_processing.merged_subqueries import merged
 
@@ -32,8 +32,18 @@ MERGED = [
     f"WITH other AS (SELECT 1 AS one), C AS {INNER} SELECT c.n FROM c",
     f"SELECT z.v + 1 AS w FROM (SELECT u.s AS v FROM (SELECT * FROM {INNER}) AS u WHERE u.n > 1) AS z",
     "SELECT one, two AS t, n + 1 AS m FROM (SELECT r.a AS n, 100 AS one, '2' AS two FROM r) WHERE n < 4",
-    "SELECT z + n AS v, NOT b AS c FROM (SELECT CAST(1 AS TINYINT) AS z, r.a AS n, TRUE AS b FROM r)",
+    "SELECT n + 1 AS v, NOT b AS c, b = TRUE AS d, z FROM (SELECT 1.5 AS z, r.a AS n, r.b > 2 AS b FROM r)",
     f"SELECT ROUND(COALESCE(s, 0) / 3, 1) AS v, CAST(n AS DOUBLE) AS d, n // 2 AS h, n % 2 AS p FROM {INNER}",
+    "SELECT v - 1 AS w, -t AS t FROM (SELECT r.a + r.b AS v, r.a - 1 AS t, r.b AS b FROM r) WHERE b >= 2 OR t <= 3",
+    f"SELECT n FROM {INNER} WHERE POWER(n, 2) > 4 AND n IS DISTINCT FROM 5 OR s IS NOT DISTINCT FROM 3",
+    f"SELECT FLOOR(SQRT(n)) AS v, CEIL(EXP(n)) AS c, LN(n + 1) AS l, TRY_CAST(city AS INT) AS t FROM {INNER}",
+    f"SELECT GREATEST(n, s) AS g, LEAST(n, 3) AS l, NULLIF(n, 2) AS z, IF(n > 1, s, 0) AS i FROM {INNER}",
+    "SELECT n FROM (SELECT r.a AS n, CASE WHEN r.b > 1 THEN 1 ELSE r.a END AS w FROM r) WHERE w >= 1",
+    "SELECT n - w AS v FROM (SELECT r.a AS n, COALESCE(r.a, 100) AS w FROM r) WHERE w + 1 > 2",
+    "SELECT n FROM (SELECT r.a AS n, IF(r.b > 1, NULL, r.a) AS i, NULLIF(r.a, 2) AS z FROM r) WHERE i > 1 OR z < 4",
+    "SELECT g FROM (SELECT GREATEST(r.a, 3) AS g, LEAST(r.b, 2) AS l, ABS(r.a) AS a FROM r) WHERE g - l + a > 3",
+    "SELECT CAST(d AS DECIMAL(9, 2)) * 3 AS v, ABS(d) * 2 AS w FROM (SELECT CAST(r.a AS DECIMAL(9, 3)) AS d FROM r)",
+    "SELECT ROUND(d, 1) * 2 AS v, d / 2 AS w FROM (SELECT ROUND(r.a / 3, 2) AS d FROM r)",
 ]
 KEPT = [
     f"SELECT SUM(n) AS v FROM {INNER}",
@@ -66,8 +76,13 @@ KEPT = [
     "SELECT COALESCE(CAST(n AS TINYINT), one) AS v FROM (SELECT r.a AS n, COALESCE(1, 2) AS one FROM r)",
     "SELECT n FROM (SELECT r.a AS n, '2' AS two FROM r) WHERE n < CAST(two AS INT)",
     "SELECT n FROM (SELECT r.a AS n, CASE WHEN r.b > 1 THEN 1 ELSE 2 END AS w FROM r) WHERE CAST(n AS TINYINT) < w",
+    "SELECT n FROM (SELECT r.a AS n, IF(r.b > 1, 1, 2) AS w FROM r) WHERE CAST(n AS TINYINT) < w",
+    "SELECT n FROM (SELECT r.a AS n, NULLIF(1, r.b) AS w FROM r) WHERE CAST(n AS TINYINT) < w",
+    "SELECT n FROM (SELECT r.a AS n, GREATEST(1, 2) AS w FROM r) WHERE CAST(n AS TINYINT) < w",
     "SELECT n FROM (SELECT r.a AS n, NULL AS w FROM r) WHERE w IS NULL",
     "SELECT n FROM (SELECT r.a AS n, 1 AS one FROM r) WHERE one",
+    "SELECT n, '3' = yes AS v FROM (SELECT r.a AS n, TRUE AS yes FROM r) WHERE n > 99",
+    "SELECT z + n AS v FROM (SELECT CAST(1 AS TINYINT) AS z, r.a AS n FROM r)",
     "SELECT n FROM (SELECT r.a AS n FROM r LIMIT 4)",
     "SELECT n FROM (SELECT DISTINCT r.a AS n FROM r)",
     "SELECT n FROM (SELECT r.a AS n, SUM(r.a) OVER () AS v FROM r)",
@@ -107,7 +122,7 @@ def same(tables: duckdb.DuckDBPyConnection, statement: exp.Query) -> bool:
 def test_the_rows_are_the_same(tables: duckdb.DuckDBPyConnection, sql: str) -> None:
     statement = parse(sql)
     before = statement.copy()
-    (source,) = [merged(statement).args["from_"].this]
+    source = merged(statement).args["from_"].this
     assert isinstance(source, exp.Table)
     assert source.name == "r"
     assert same(tables, statement)
@@ -120,11 +135,60 @@ def test_others_stay(tables: duckdb.DuckDBPyConnection, sql: str) -> None:
     assert merged(statement) is statement
 
 
+def test_each_kind_of_node_is_in_one_of_them() -> None:
+    seen = {type(node) for sql in MERGED for node in parse(sql).walk()}
+    assert seen.issuperset(merged_subqueries._OF_ONE_ROW)
+
+
 def test_expressions_without_parentheses_would_be_seen(
     tables: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(merged_subqueries, "_TIGHT", (exp.Expr,))
+    # The merged statement is remembered by its text, so this is another one.
     assert not all(same(tables, parse(f"{sql} -- bare")) for sql in MERGED)
+
+
+def doubled(levels: int) -> str:
+    """So many sub-queries, each of which mentions the number of the one inside twice."""
+    sql = "SELECT r.a AS n FROM r"
+    for _ in range(levels):
+        sql = f"SELECT n + n AS n FROM ({sql})"
+    return sql
+
+
+def chained(levels: int, more: int = 1) -> str:
+    """So many common table expressions, each of which adds to the number of the one before."""
+    added = " + 1" * more
+    tables = "".join(f", c{i + 1} AS (SELECT c{i}.n{added} AS n FROM c{i})" for i in range(levels))
+    return f"WITH c0 AS (SELECT r.a AS n FROM r){tables} SELECT n FROM c{levels}"
+
+
+def sizes(sql: str) -> tuple[int, int, int]:
+    """Of the merged statement: its nodes, its depth, and the queries that are gone."""
+    statement = parse(sql)
+    nodes = list(merged(statement).walk())
+    queries = [sum(isinstance(node, exp.Select) for node in each) for each in (statement.walk(), nodes)]
+    return len(nodes), max(node.depth for node in nodes), queries[0] - queries[1]
+
+
+@pytest.mark.parametrize("sql", [*map(doubled, (5, 12, 35)), *map(chained, (5, 40, 200)), chained(30, 9)])
+def test_statements_stay_small(tables: duckdb.DuckDBPyConnection, sql: str) -> None:
+    nodes, depth, gone = sizes(sql)
+    assert depth <= MAX_DEPTH
+    assert gone <= merged_subqueries.MOST_MERGES
+    assert gone == 0 or nodes <= merged_subqueries.MOST_PARTS
+    assert same(tables, parse(sql))
+
+
+@pytest.mark.parametrize(
+    ("bound", "sql"),
+    [("MOST_PARTS", doubled(10)), ("MAX_DEPTH", chained(30, 9)), ("MOST_MERGES", chained(40))],
+)
+def test_a_bound_that_is_gone_would_be_seen(monkeypatch: pytest.MonkeyPatch, bound: str, sql: str) -> None:
+    most = [merged_subqueries.MOST_PARTS, MAX_DEPTH, merged_subqueries.MOST_MERGES]
+    at = ["MOST_PARTS", "MAX_DEPTH", "MOST_MERGES"].index(bound)
+    monkeypatch.setattr(merged_subqueries, bound, 10**9)
+    assert sizes(f"{sql} -- without a bound")[at] > most[at]
 
 
 @pytest.fixture(scope="module")

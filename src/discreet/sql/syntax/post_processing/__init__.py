@@ -1,1 +1,1 @@
-"""The statement above the noisy tables: weeks in it are counted as over rows, and sub-queries that only pick merged."""
+"""Rewrites of the statement above the noisy tables: weeks count Mondays, sub-queries that only pick are merged."""

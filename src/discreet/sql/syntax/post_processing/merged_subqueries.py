@@ -4,55 +4,63 @@
     SELECT r.k0 AS city, r.a0 AS n FROM r WHERE r.a0 > 5 AND r.k0 = 'Kent'
 
 Both give the same rows. So a question has the same intervals whether it filters in HAVING or around itself, and noise
-is drawn again for the groups that are shown alone.
+is drawn again only for the groups that are shown. A query only picks if it is a list of named expressions over the
+columns of one table, perhaps under a condition; its expressions, and those around it, are made of `_OF_ONE_ROW`.
+
+An expression is copied to each place that mentions it, so that a few levels of `n + n` could double it beyond any
+memory: a statement that has or would have too many parts, or would be nested too deeply, is left alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import Final
+import itertools
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Final, cast
 
 from sqlglot import exp
 
 from discreet.sql.syntax.nodes import copied, every, path_of
 from discreet.sql.syntax.once import once, shared
+from discreet.sql.syntax.parse import MAX_DEPTH
 
 _OUTER: Final = {"expressions", "from_", "where", "order", "limit", "offset", "with_"}
 _INNER: Final = {"expressions", "from_", "where"}
 _OF_ONE_ROW: Final = (
     exp.Column, exp.Identifier, exp.Literal, exp.Boolean, exp.Null, exp.Paren, exp.Alias, exp.And, exp.Or, exp.Not,
-    exp.Neg, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.Between, exp.In, exp.Add, exp.Sub, exp.Mul,
-    exp.Div, exp.IntDiv, exp.Mod, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least, exp.Abs,
-    exp.Round, exp.Floor, exp.Ceil, exp.Cast, exp.TryCast, exp.DataType, exp.DataTypeParam,
+    exp.Neg, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Between,
+    exp.In, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.Pow, exp.Sqrt, exp.Exp, exp.Ln, exp.Abs,
+    exp.Round, exp.Floor, exp.Ceil, exp.Case, exp.If, exp.Coalesce, exp.Nullif, exp.Greatest, exp.Least, exp.Cast,
+    exp.TryCast, exp.DataType, exp.DataTypeParam,
 )  # fmt: skip
 """Nodes of one row alone, with one value whenever they are run. A list, as the parser knows not every aggregate."""
-_TIGHT: Final = (exp.Column, exp.Literal, exp.Paren, exp.Cast, exp.Coalesce, exp.Abs, exp.Round)
-"""Nodes that need no parentheses inside of others."""
-_TYPED: Final = (
-    exp.Column, exp.Cast, exp.TryCast, exp.Boolean, exp.Add, exp.Sub, exp.Mul, exp.Div, exp.IntDiv, exp.Mod, exp.And,
-    exp.Or, exp.Not, exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.Is, exp.Between, exp.In, exp.Abs, exp.Round,
-    exp.Floor, exp.Ceil,
-)  # fmt: skip
-"""Nodes with a type of their own. A constant takes that of its neighbour, but not behind a sub-query: there 100 is an
-INTEGER, and `CAST(k AS TINYINT) + 100` is one. CASE and COALESCE of constants are constants, too."""
+_TIGHT: Final = (exp.Column, exp.Paren, exp.Cast, exp.Coalesce, exp.Abs, exp.Round)
+"""Nodes that need no parentheses inside others."""
+MOST_PARTS, MOST_MERGES = 2_000, 32
+"""A statement has at most so many nodes, before it is merged and after, and so many sub-queries beside each other."""
 Columns = Mapping[str, exp.Alias]
+"""The items of the sub-query by their names in small letters."""
 
 
 @once
 def merged(statement: exp.Query) -> exp.Query:
     """A statement without the sub-queries behind its FROM that only pick; itself where there is none.
 
+    It runs last: the steps before look for windows, aggregates and emphasised columns where the statement has them.
+
     Example:
         >>> from discreet.sql.syntax.parse import parse
         >>> merged(parse("WITH c AS (SELECT t.k AS a FROM t) SELECT a + 1 AS b FROM c WHERE c.a > 2")).sql()
         'SELECT t.k + 1 AS b FROM t WHERE t.k > 2'
     """
-    found = _merged(statement)
+    found = _merged(statement) if _parts([statement]) <= MOST_PARTS else statement
     return found if found is statement else shared(found)
 
 
 def _merged(statement: exp.Query) -> exp.Query:
-    while (less := _without_inner(statement)) is not None:
+    for _ in range(MOST_MERGES):
+        less = _without_inner(statement)
+        if less is None:
+            break
         statement = less
     return statement
 
@@ -62,11 +70,13 @@ def _without_inner(outer: exp.Query) -> exp.Select | None:
     if not isinstance(outer, exp.Select) or not _has_only(outer, _OUTER):
         return None
     below, name, others = _source(outer)
-    inner = None if below is None else _merged(below)
+    inner = _merged(below) if isinstance(below, exp.Query) else None
     if not isinstance(inner, exp.Select) or not _only_picks(inner):
         return None
-    picked = [item for item in inner.selects if isinstance(item, exp.Alias)]
+    picked = cast(list[exp.Alias], inner.selects)
     columns = {item.alias.lower(): item for item in picked}
+    if _parts(_around(outer), columns) + _parts([inner]) > MOST_PARTS:
+        return None
     items = _items(outer.selects, name, picked, columns)
     if items is None or len(columns) < len(inner.selects):
         return None
@@ -91,22 +101,40 @@ def _without_inner(outer: exp.Query) -> exp.Select | None:
         out.set("order", exp.Order(expressions=ordered))
     for key, limit in limits.items():
         out.set(key, copied(limit))
-    return out
+    return out if all(node.depth <= MAX_DEPTH for node in every(out)) else None
+
+
+def _around(outer: exp.Select) -> list[exp.Expr]:
+    """All of a statement but its tables."""
+    clauses = [outer.args.get("where"), outer.args.get("order")]
+    return [*outer.selects, *(clause for clause in clauses if clause is not None)]
+
+
+def _parts(nodes: Iterable[exp.Expr], columns: Columns | None = None) -> int:
+    """The number of nodes, if each column were the expression of its name."""
+    sizes = {name: sum(1 for _ in every(item)) for name, item in (columns or {}).items()}
+    count = 0
+    for each in itertools.chain.from_iterable(every(node) for node in nodes):
+        if isinstance(each, exp.Star):
+            count += sum(sizes.values())
+        else:
+            count += sizes.get(path_of(each)[-1], 1) if isinstance(each, exp.Column) else 1
+    return count
 
 
 def _has_only(node: exp.Expr, parts: Collection[str]) -> bool:
+    """Whether a node has no arguments but these, by sqlglot's names."""
     return all(key in parts for key, value in node.args.items() if value)
 
 
-def _source(outer: exp.Select) -> tuple[exp.Select | None, str, exp.With | None]:
-    """The sub-query behind FROM, its name there, and the common table expressions beside it."""
+def _source(outer: exp.Select) -> tuple[exp.Expr | None, str, exp.With | None]:
+    """The query behind FROM, if there is one, its name there, and the common table expressions beside it."""
     held: exp.With | None = outer.args.get("with_")
     source = outer.args["from_"].this if outer.args.get("from_") is not None else None
     if source is None or not _has_only(source, ("this", "alias")) or source.alias_column_names:
         return None, "", None
     if isinstance(source, exp.Subquery):
-        found, others = source.this, None if held is None else copied(held)
-        return found if isinstance(found, exp.Select) else None, source.alias.lower(), others
+        return source.this, source.alias.lower(), None if held is None else copied(held)
     if held is None or held.args.get("recursive") or not isinstance(source, exp.Table):
         return None, "", None
     named = [cte for cte in held.expressions if cte.alias.lower() == source.name.lower()]
@@ -119,11 +147,7 @@ def _source(outer: exp.Select) -> tuple[exp.Select | None, str, exp.With | None]
     later = held.expressions[held.expressions.index(named[0]) + 1 :]
     if read & {cte.alias.lower() for cte in later}:
         return None, "", None  # it would stand for the table of its name
-    return (
-        found if isinstance(found, exp.Select) else None,
-        source.alias_or_name.lower(),
-        exp.With(expressions=rest) if rest else None,
-    )
+    return found, source.alias_or_name.lower(), exp.With(expressions=rest) if rest else None
 
 
 def _only_picks(inner: exp.Select) -> bool:
@@ -150,7 +174,11 @@ def _reads_only(node: exp.Expr, table: str) -> bool:
 def _items(
     items: Sequence[exp.Expr], name: str, picked: Sequence[exp.Alias], columns: Columns
 ) -> list[exp.Alias] | None:
-    """The items of the outer list over the table of the inner one; None where one has no certain name or reading."""
+    """The items of the outer list over the table of the inner one.
+
+    None where one cannot be inlined, or has no certain name: that of a column without AS is as in the text, which must
+    be that of the sub-query, capitals and all.
+    """
     out: list[exp.Alias] = []
     for item in items:
         star = item.this if isinstance(item, exp.Column) else item
@@ -183,7 +211,7 @@ def _inlined(node: exp.Expr, name: str, columns: Columns, item: bool = False) ->
             return None
         inside = copied(columns[own].this)
         alone = column.parent is root
-        if not (alone and item) and not _is_typed(inside):
+        if not (alone and item) and not _varies(inside):
             return None
         column.replace(inside if alone or isinstance(inside, _TIGHT) else exp.Paren(this=inside))
     found: exp.Expr = root.this
@@ -191,10 +219,23 @@ def _inlined(node: exp.Expr, name: str, columns: Columns, item: bool = False) ->
     return found
 
 
-def _is_typed(node: exp.Expr) -> bool:
-    while isinstance(node, exp.Paren | exp.Neg):
-        node = node.this
-    return type(node) in _TYPED
+def _varies(node: exp.Expr) -> bool:
+    """Whether the results of an expression come from a column, not from constants alone.
+
+    A constant is folded with its neighbours before there is a row, and takes their type: behind a sub-query 100 is an
+    INTEGER, while in `CAST(k AS TINYINT) + 100` it is a TINYINT.
+    """
+    if isinstance(node, exp.Paren | exp.Neg | exp.Nullif):
+        return _varies(node.this)
+    if isinstance(node, exp.Case):
+        results = [*(branch.args["true"] for branch in node.args["ifs"]), node.args.get("default")]
+    elif isinstance(node, exp.If):
+        results = [node.args["true"], node.args.get("false")]
+    elif isinstance(node, exp.Coalesce | exp.Greatest | exp.Least):
+        results = [node.this, *node.expressions]
+    else:
+        return any(isinstance(each, exp.Column) for each in every(node))
+    return any(_varies(result) for result in results if result is not None)
 
 
 def _ordered(each: exp.Expr, name: str, columns: Columns, shown: Mapping[str, exp.Expr]) -> exp.Expr | None:
