@@ -30,6 +30,11 @@ MERGED = [
     f"WITH c AS {INNER} SELECT * FROM c WHERE n > 2",
     f"WITH c AS {INNER}, d AS (SELECT c.n AS m, c.city AS k FROM c) SELECT m + 1 AS v FROM d AS e WHERE e.k <> 'a'",
     f"WITH other AS (SELECT 1 AS one), C AS {INNER} SELECT c.n FROM c",
+    f"WITH c AS {INNER}, d AS (SELECT city AS k, n, s FROM c WHERE n > 1), e AS (SELECT k, n + s AS v FROM d) "
+    "SELECT * FROM e WHERE v > 3 ORDER BY v, k",
+    f"WITH c AS {INNER}, x AS (SELECT c.n FROM c), d AS (SELECT n, Low FROM c) SELECT * FROM d WHERE n < 5",
+    f"WITH c AS {INNER} SELECT u.n FROM (SELECT n, s FROM c WHERE s > 3) AS u WHERE n < 5",
+    "WITH c AS (SELECT r.a AS n FROM r), d AS (SELECT n FROM c), t AS (SELECT 1 AS n) SELECT d.n FROM d",
     f"SELECT z.v + 1 AS w FROM (SELECT u.s AS v FROM (SELECT * FROM {INNER}) AS u WHERE u.n > 1) AS z",
     "SELECT one, two AS t, n + 1 AS m FROM (SELECT r.a AS n, 100 AS one, '2' AS two FROM r) WHERE n < 4",
     "SELECT n + 1 AS v, NOT b AS c, b = TRUE AS d, z FROM (SELECT 1.5 AS z, r.a AS n, r.b > 2 AS b FROM r)",
@@ -71,6 +76,9 @@ KEPT = [
     f"WITH c(x, y, z, w) AS {INNER} SELECT x FROM c",
     "WITH r AS (SELECT r.a AS n FROM r) SELECT n FROM r",
     "WITH c AS (SELECT r.a AS n FROM r), r AS (SELECT 1 AS a) SELECT n FROM c",
+    "WITH c AS (SELECT r.a AS n FROM r), d AS (SELECT n FROM c), r AS (SELECT 1 AS a) SELECT n FROM d",
+    "WITH c AS (SELECT r.a AS n FROM r), r AS (SELECT 1 AS a), d AS (SELECT n FROM c) SELECT n FROM d",
+    "WITH RECURSIVE c AS (SELECT r.a AS n FROM r), d AS (SELECT n FROM c) SELECT n FROM d",
     "SELECT CAST(n AS TINYINT) + one AS v FROM (SELECT r.a AS n, 100 AS one FROM r)",
     "SELECT CAST(n AS TINYINT) + one AS v FROM (SELECT r.a AS n, (-100) AS one FROM r)",
     "SELECT COALESCE(CAST(n AS TINYINT), one) AS v FROM (SELECT r.a AS n, COALESCE(1, 2) AS one FROM r)",
@@ -175,18 +183,18 @@ def sizes(sql: str) -> tuple[int, int, int]:
 def test_statements_stay_small(tables: duckdb.DuckDBPyConnection, sql: str) -> None:
     nodes, depth, gone = sizes(sql)
     assert depth <= MAX_DEPTH
-    assert gone <= merged_subqueries.MOST_MERGES
+    assert gone <= merged_subqueries.MOST_TABLES
     assert gone == 0 or nodes <= merged_subqueries.MOST_PARTS
     assert same(tables, parse(sql))
 
 
 @pytest.mark.parametrize(
     ("bound", "sql"),
-    [("MOST_PARTS", doubled(10)), ("MAX_DEPTH", chained(30, 9)), ("MOST_MERGES", chained(40))],
+    [("MOST_PARTS", doubled(10)), ("MAX_DEPTH", chained(30, 9)), ("MOST_TABLES", chained(40))],
 )
 def test_a_bound_that_is_gone_would_be_seen(monkeypatch: pytest.MonkeyPatch, bound: str, sql: str) -> None:
-    most = [merged_subqueries.MOST_PARTS, MAX_DEPTH, merged_subqueries.MOST_MERGES]
-    at = ["MOST_PARTS", "MAX_DEPTH", "MOST_MERGES"].index(bound)
+    most = [merged_subqueries.MOST_PARTS, MAX_DEPTH, merged_subqueries.MOST_TABLES]
+    at = ["MOST_PARTS", "MAX_DEPTH", "MOST_TABLES"].index(bound)
     monkeypatch.setattr(merged_subqueries, bound, 10**9)
     assert sizes(f"{sql} -- without a bound")[at] > most[at]
 

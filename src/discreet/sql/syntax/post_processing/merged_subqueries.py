@@ -19,6 +19,7 @@ from typing import Final, cast
 
 from sqlglot import exp
 
+from discreet.records import dataclass
 from discreet.sql.syntax.nodes import copied, every, path_of
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import MAX_DEPTH
@@ -35,8 +36,8 @@ _OF_ONE_ROW: Final = (
 """Nodes of one row alone, with one value whenever they are run. A list, as the parser knows not every aggregate."""
 _TIGHT: Final = (exp.Column, exp.Paren, exp.Cast, exp.Coalesce, exp.Abs, exp.Round)
 """Nodes that need no parentheses inside others."""
-MOST_PARTS, MOST_MERGES = 2_000, 32
-"""A statement has at most so many nodes, before it is merged and after, and so many sub-queries beside each other."""
+MOST_PARTS, MOST_TABLES = 2_000, 32
+"""A statement has at most so many nodes, before it is merged and after, and so many common table expressions."""
 Columns = Mapping[str, exp.Alias]
 """The items of the sub-query by their names in small letters."""
 
@@ -57,22 +58,27 @@ def merged(statement: exp.Query) -> exp.Query:
 
 
 def _merged(statement: exp.Query) -> exp.Query:
-    for _ in range(MOST_MERGES):
-        less = _without_inner(statement)
-        if less is None:
-            break
-        statement = less
-    return statement
+    return _without_inner(statement) or statement
 
 
 def _without_inner(outer: exp.Query) -> exp.Select | None:
-    """The statement with the sub-query behind its FROM merged into it; None where there is none that only picks."""
+    """The statement with the sub-query behind its FROM merged into it; None where there is none that only picks.
+
+    That sub-query is merged first, as far as it can be, so that each query is looked at once.
+    """
     if not isinstance(outer, exp.Select) or not _has_only(outer, _OUTER):
         return None
-    below, name, others = _source(outer)
-    inner = _merged(below) if isinstance(below, exp.Query) else None
+    source = _source(outer)
+    if source is None:
+        return None
+    inner, name = _merged(source.query), source.name
+    own = [] if not source.beside or inner.args.get("with_") is None else inner.args["with_"].expressions
+    if source.beside:
+        inner.set("with_", None)  # they stand beside the statement as well
     if not isinstance(inner, exp.Select) or not _only_picks(inner):
         return None
+    if any(_reads(inner, each) for each in source.tables.difference(cte.alias.lower() for cte in own)):
+        return None  # beside the statement it would be another table
     picked = cast(list[exp.Alias], inner.selects)
     columns = {item.alias.lower(): item for item in picked}
     if _parts(_around(outer), columns) + _parts([inner]) > MOST_PARTS:
@@ -92,7 +98,7 @@ def _without_inner(outer: exp.Query) -> exp.Select | None:
         or not all(isinstance(limit.expression, exp.Literal) for limit in limits.values())
     ):
         return None
-    out = exp.Select(expressions=items, from_=copied(inner.args["from_"]), with_=others)
+    out = exp.Select(expressions=items, from_=copied(inner.args["from_"]))
     before = inner.args.get("where")
     tests = [*([] if before is None else [copied(before.this)]), *([] if kept is None else [kept])]
     if tests:
@@ -101,6 +107,9 @@ def _without_inner(outer: exp.Query) -> exp.Select | None:
         out.set("order", exp.Order(expressions=ordered))
     for key, limit in limits.items():
         out.set(key, copied(limit))
+    beside = _beside(outer, out)
+    if beside:
+        out.set("with_", exp.With(expressions=beside))
     return out if all(node.depth <= MAX_DEPTH for node in every(out)) else None
 
 
@@ -127,27 +136,74 @@ def _has_only(node: exp.Expr, parts: Collection[str]) -> bool:
     return all(key in parts for key, value in node.args.items() if value)
 
 
-def _source(outer: exp.Select) -> tuple[exp.Expr | None, str, exp.With | None]:
-    """The query behind FROM, if there is one, its name there, and the common table expressions beside it."""
-    held: exp.With | None = outer.args.get("with_")
+@dataclass(frozen=True)
+class _Source:
+    """The query behind FROM.
+
+    Attributes:
+        query: a copy, with those common table expressions in front of it that it may read, if it has none of its own.
+        name: by which the outer statement calls its columns.
+        beside: whether there are any in front of it.
+        tables: the names of all beside the statement.
+    """
+
+    query: exp.Query
+    name: str
+    beside: bool
+    tables: frozenset[str]
+
+
+def _source(outer: exp.Select) -> _Source | None:
+    """The query behind FROM, if there is one that nothing else reads."""
     source = outer.args["from_"].this if outer.args.get("from_") is not None else None
+    held = outer.args.get("with_")
+    tables: list[exp.CTE] = [] if held is None else held.expressions
     if source is None or not _has_only(source, ("this", "alias")) or source.alias_column_names:
-        return None, "", None
-    if isinstance(source, exp.Subquery):
-        return source.this, source.alias.lower(), None if held is None else copied(held)
-    if held is None or held.args.get("recursive") or not isinstance(source, exp.Table):
-        return None, "", None
-    named = [cte for cte in held.expressions if cte.alias.lower() == source.name.lower()]
-    used = [t for t in every(outer) if isinstance(t, exp.Table) and t.name.lower() == source.name.lower()]
-    if len(named) != 1 or len(used) != 1 or named[0].alias_column_names:
-        return None, "", None
-    rest = [copied(cte) for cte in held.expressions if cte is not named[0]]
-    found = named[0].this
-    read = {table.name.lower() for table in every(found) if isinstance(table, exp.Table)}
-    later = held.expressions[held.expressions.index(named[0]) + 1 :]
-    if read & {cte.alias.lower() for cte in later}:
-        return None, "", None  # it would stand for the table of its name
-    return found, source.alias_or_name.lower(), exp.With(expressions=rest) if rest else None
+        return None
+    if len(tables) > MOST_TABLES or (held is not None and held.args.get("recursive")):
+        return None
+    place = len(tables)
+    found = source.this if isinstance(source, exp.Subquery) else None
+    if isinstance(source, exp.Table):
+        places = [index for index, cte in enumerate(tables) if cte.alias.lower() == source.name.lower()]
+        if len(places) != 1 or len(_reads(outer, source.name.lower())) != 1:
+            return None
+        (place,) = places
+        found = None if tables[place].alias_column_names else tables[place].this
+    if not isinstance(found, exp.Query):
+        return None
+    query = copied(found)
+    earlier = _read_by(query, tables[:place]) if query.args.get("with_") is None else []
+    if earlier:
+        query.set("with_", exp.With(expressions=earlier))
+    names = frozenset(cte.alias.lower() for cte in tables)
+    return _Source(query, source.alias_or_name.lower(), bool(earlier), names)
+
+
+def _read_by(query: exp.Expr, tables: Sequence[exp.CTE]) -> list[exp.CTE]:
+    """Copies of those common table expressions that a query reads, or that they read."""
+    found: list[exp.CTE] = []
+    for cte in reversed(tables):
+        if any(_reads(each, cte.alias.lower()) for each in (query, *found)):
+            found.insert(0, copied(cte))
+    return found
+
+
+def _beside(outer: exp.Select, out: exp.Select) -> list[exp.CTE]:
+    """The common table expressions of a statement, without those that only the merged query read, and without it."""
+    held, source = outer.args.get("with_"), outer.args["from_"].this
+    tables: list[exp.CTE] = [] if held is None else held.expressions
+    rest = [
+        cte for cte in tables if isinstance(source, exp.Subquery) or cte.alias.lower() != source.name.lower()
+    ]
+    never = [cte for cte in rest if not _reads(outer, cte.alias.lower())]
+    needed = [*never, *(cte for each in (out, *never) for cte in _read_by(each, rest))]
+    names = {cte.alias.lower() for cte in needed}
+    return [copied(cte) for cte in rest if cte.alias.lower() in names]
+
+
+def _reads(node: exp.Expr, table: str) -> list[exp.Table]:
+    return [each for each in every(node) if isinstance(each, exp.Table) and each.name.lower() == table]
 
 
 def _only_picks(inner: exp.Select) -> bool:
