@@ -40,6 +40,14 @@ def test_a_character_that_no_database_reads_is_named_by_its_place_alone() -> Non
         parameters.see_text("SELECT \0 'secret'")
 
 
+def test_where_the_stack_ends_a_question_is_refused() -> None:
+    def deeper() -> None:
+        deeper()
+
+    with pytest.raises(QueryRefused, match="nested too deeply"), parameters.not_too_deep():
+        deeper()
+
+
 def test_good_parameters_are_exact() -> None:
     parameters.see_text("SELECT 'é'")
     assert parameters.delta_of(None) == 0

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import TYPE_CHECKING, Self
 
@@ -33,6 +34,15 @@ def no_noise() -> InvalidParameter:
     return InvalidParameter(
         "This epsilon needs noise of a scale outside 2^-10 to 2^56.", "Choose an epsilon nearer to 1."
     )
+
+
+@contextmanager
+def not_too_deep() -> Iterator[None]:
+    """Refuse a question where Python's stack ends, at the latest before its charge."""
+    try:
+        yield
+    except RecursionError:
+        raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
 
 
 def see_text(query: object) -> None:

@@ -25,7 +25,7 @@ from discreet.release.plan import ReleasePlan
 from discreet.session.budget import DATA_SET
 from discreet.session.memory.remembered import Remembered
 from discreet.session.notes import INVENTED, facts_of, notes_of
-from discreet.session.parameters import no_noise, see_text
+from discreet.session.parameters import no_noise, not_too_deep, see_text
 from discreet.session.question import SessionQuestion
 from discreet.session.sources.csv_types import advised
 from discreet.session.waiting.interruption import interruptibly
@@ -168,9 +168,8 @@ class Queries:
         from discreet.noise.parameters import LARGEST, SMALLEST
 
         try:
-            made = make()
-        except RecursionError:
-            raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+            with not_too_deep():
+                made = make()
         except QueryRefused as error:
             raise advised(error, self.policy, self.engine) from None
         plan = of(made)
@@ -259,7 +258,8 @@ class Queries:
         from discreet.sql.finish.postprocess import rehearse
 
         if plan.statement not in self._rehearsed:
-            rehearse(plan, self.catalog.public)
+            with not_too_deep():
+                rehearse(plan, self.catalog.public)
             if len(self._rehearsed) < REHEARSED:
                 self._rehearsed.add(plan.statement)
 

@@ -194,3 +194,22 @@ def test_a_query_that_is_joined_with_itself_again_and_again_gets_no_identity(
     )
     found = identified(plan.post, [plan.releases[0].name], {})
     assert (found is not None) is known
+
+
+def test_an_answer_whose_draws_are_nested_too_deeply_has_no_intervals(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """It was charged, and its values are there."""
+    table = pa.table({"h": [0, 1] * 50})
+    sql = "WITH r AS (SELECT h, COUNT(*) AS n FROM data GROUP BY h) SELECT MAX(n) - MIN(n) AS v FROM r"
+
+    def too_deep(*_: object) -> None:
+        raise RecursionError
+
+    monkeypatch.setattr(simulated, "simulated_intervals", too_deep)
+    with shared.protect(table, privacy_unit="row", keys={"h": [0, 1]}, budget=1) as session:
+        release = session.sql(sql, epsilon=1)
+        assert release.values.num_rows == 1
+        assert not list(release.low)
+        assert session.budget.spent == 1
+        assert session.sql(sql, epsilon=1).values.equals(release.values)

@@ -116,7 +116,10 @@ def _finish(
     more: dict[str, Interval] = {}
     without: tuple[str, ...] = ()
     if rest:
-        more, without = _by_draws_or_bands(noisy, values, rows, rest, (over(), level, confidence), cells)
+        try:
+            more, without = _by_draws_or_bands(noisy, values, rows, rest, (over(), level, confidence), cells)
+        except RecursionError:  # a statement that draws is nested deeper
+            without = tuple(rest)
     ends.update({name: ordered(values, name, pair) for name, pair in more.items()})
     intervals.update({name: partial(as_it_is, pair) for name, pair in ends.items()})
     if shown is not None:

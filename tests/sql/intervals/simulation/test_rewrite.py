@@ -208,6 +208,7 @@ def test_every_row_that_is_shown_is_among_the_draws(session: dp.Session, sql: st
         f"SELECT c, n FROM (SELECT c, n FROM {BY_C} AS z LIMIT 1) AS q",
         f"WITH q(k, m, o) AS {BY_C} SELECT k, m FROM q",
         f"SELECT x FROM {BY_C} AS q, unnest([n, a]) AS t(x)",
+        f"WITH q AS {BY_C} " + " UNION ALL ".join(f"SELECT c, n FROM q WHERE n > {i}" for i in range(110)),
     ],
 )
 def test_what_is_not_rewritten_says_so(session: dp.Session, sql: str) -> None:

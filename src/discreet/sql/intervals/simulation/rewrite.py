@@ -52,15 +52,18 @@ def rewrite(post: exp.Query, noisy: Mapping[str, Outputs], public: Mapping[str, 
         public: the public tables it may read.
 
     Raises:
-        CannotRewriteError: it has a form that is not rewritten.
+        CannotRewriteError: it has a form that is not rewritten, or would be nested too deeply.
     """
     tables: dict[str, tuple[Outputs, bool]] = {name.lower(): (shape, False) for name, shape in public.items()}
     tables.update({name.lower(): (shape, True) for name, shape in noisy.items()})
     node = post.copy()
-    scope = _Scope(node, tables, top=True)
-    if not scope.has_draws:
-        raise CannotRewriteError
-    return Rewritten(scope.node.sql("duckdb"), scope.outputs)
+    try:
+        scope = _Scope(node, tables, top=True)
+        if not scope.has_draws:
+            raise CannotRewriteError
+        return Rewritten(scope.node.sql("duckdb"), scope.outputs)
+    except RecursionError:  # each side of a UNION ALL stands in one more sub-query
+        raise CannotRewriteError from None
 
 
 def _names_columns(node: exp.Expr) -> bool:
