@@ -13,6 +13,7 @@ from discreet.records import dataclass
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.limits import Limits
 from discreet.sql.plan.planner import Emphasis
+from discreet.sql.syntax.parse import too_deep
 
 if TYPE_CHECKING:
     from discreet.sql.plan.plan import QueryPlan
@@ -42,7 +43,7 @@ def not_too_deep() -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+        raise too_deep() from None
 
 
 def see_text(query: object) -> None:

@@ -212,5 +212,10 @@ def used(public: Mapping[str, T], post: exp.Query) -> dict[str, T]:
 
 @once
 def tables_of(post: exp.Query) -> frozenset[str]:
-    """The names, in lower case, of the tables that a statement reads."""
-    return frozenset(table.name.lower() for table in every(post) if isinstance(table, exp.Table))
+    """The names, in lower case, of the tables that a statement reads; for one that nobody changes."""
+    return tables_in(post)
+
+
+def tables_in(node: exp.Expr) -> frozenset[str]:
+    """The names, in lower case, of the tables that stand in a tree."""
+    return frozenset(table.name.lower() for table in every(node) if isinstance(table, exp.Table))

@@ -35,6 +35,11 @@ ONE_AT_A_TIME = (
 logging.getLogger("sqlglot").addHandler(logging.NullHandler())
 
 
+def too_deep() -> QueryRefused:
+    """The refusal of a question for which Python's stack would end."""
+    return QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
+
+
 def parse(text: str) -> exp.Query:
     """Parse one SELECT statement in DuckDB's dialect; see `spelled`."""
     return spelled(text)[0]
@@ -64,7 +69,7 @@ def spelled(text: str) -> tuple[exp.Query, str]:
     except (ParseError, TokenError) as error:
         raise _syntax(text, error) from None
     except RecursionError:
-        raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).") from None
+        raise too_deep() from None
     except IndexError:  # the parser's own, at the end of words that it knows longer, such as SHOW ALL
         raise QueryRefused("This is not SQL that can be read.", "Write a SELECT statement.") from None
     if not statements:
@@ -173,7 +178,7 @@ def _check(statement: exp.Query, text: str) -> str:
         rewrites.keep_places(statement)
         nodes = every(statement)
     if any(node.depth > MAX_DEPTH for node in nodes):
-        raise QueryRefused("The query is nested too deeply.", "Split it with WITH … AS (…).")
+        raise too_deep()
     if for_strangers():
         _see_size(nodes)
     foreign_clauses.see(nodes, text)

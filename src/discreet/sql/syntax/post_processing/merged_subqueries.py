@@ -20,7 +20,7 @@ from typing import Final, cast
 from sqlglot import exp
 
 from discreet.records import dataclass
-from discreet.sql.syntax.nodes import copied, every, path_of
+from discreet.sql.syntax.nodes import copied, every, path_of, tables_in
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import MAX_DEPTH
 
@@ -77,7 +77,7 @@ def _without_inner(outer: exp.Query) -> exp.Select | None:
         inner.set("with_", None)  # they stand beside the statement as well
     if not isinstance(inner, exp.Select) or not _only_picks(inner):
         return None
-    if any(_reads(inner, each) for each in source.tables.difference(cte.alias.lower() for cte in own)):
+    if tables_in(inner) & source.tables.difference(cte.alias.lower() for cte in own):
         return None  # beside the statement it would be another table
     picked = cast(list[exp.Alias], inner.selects)
     columns = {item.alias.lower(): item for item in picked}
@@ -166,7 +166,7 @@ def _source(outer: exp.Select) -> _Source | None:
     found = source.this if isinstance(source, exp.Subquery) else None
     if isinstance(source, exp.Table):
         places = [index for index, cte in enumerate(tables) if cte.alias.lower() == source.name.lower()]
-        if len(places) != 1 or len(_reads(outer, source.name.lower())) != 1:
+        if len(places) != 1 or _times_read(outer, source.name.lower()) != 1:
             return None
         (place,) = places
         found = None if tables[place].alias_column_names else tables[place].this
@@ -175,17 +175,19 @@ def _source(outer: exp.Select) -> _Source | None:
     query = copied(found)
     earlier = _read_by(query, tables[:place]) if query.args.get("with_") is None else []
     if earlier:
-        query.set("with_", exp.With(expressions=earlier))
+        query.set("with_", exp.With(expressions=[copied(cte) for cte in earlier]))
     names = frozenset(cte.alias.lower() for cte in tables)
     return _Source(query, source.alias_or_name.lower(), bool(earlier), names)
 
 
-def _read_by(query: exp.Expr, tables: Sequence[exp.CTE]) -> list[exp.CTE]:
-    """Copies of those common table expressions that a query reads, or that they read."""
+def _read_by(query: exp.Query, tables: Sequence[exp.CTE]) -> list[exp.CTE]:
+    """Those common table expressions that a query reads, or that they read."""
     found: list[exp.CTE] = []
+    names = tables_in(query)
     for cte in reversed(tables):
-        if any(_reads(each, cte.alias.lower()) for each in (query, *found)):
-            found.insert(0, copied(cte))
+        if cte.alias.lower() in names:
+            found.insert(0, cte)
+            names |= tables_in(cte.this)
     return found
 
 
@@ -193,17 +195,16 @@ def _beside(outer: exp.Select, out: exp.Select) -> list[exp.CTE]:
     """The common table expressions of a statement, without those that only the merged query read, and without it."""
     held, source = outer.args.get("with_"), outer.args["from_"].this
     tables: list[exp.CTE] = [] if held is None else held.expressions
-    rest = [
-        cte for cte in tables if isinstance(source, exp.Subquery) or cte.alias.lower() != source.name.lower()
-    ]
-    never = [cte for cte in rest if not _reads(outer, cte.alias.lower())]
-    needed = [*never, *(cte for each in (out, *never) for cte in _read_by(each, rest))]
-    names = {cte.alias.lower() for cte in needed}
-    return [copied(cte) for cte in rest if cte.alias.lower() in names]
+    merged_table = source.name.lower() if isinstance(source, exp.Table) else None
+    rest = [cte for cte in tables if cte.alias.lower() != merged_table]
+    names = tables_in(outer)
+    never = [cte for cte in rest if cte.alias.lower() not in names]
+    needed = [*never, *(cte for each in (out, *(cte.this for cte in never)) for cte in _read_by(each, rest))]
+    return [copied(cte) for cte in rest if any(cte is each for each in needed)]
 
 
-def _reads(node: exp.Expr, table: str) -> list[exp.Table]:
-    return [each for each in every(node) if isinstance(each, exp.Table) and each.name.lower() == table]
+def _times_read(outer: exp.Query, table: str) -> int:
+    return sum(isinstance(each, exp.Table) and each.name.lower() == table for each in every(outer))
 
 
 def _only_picks(inner: exp.Select) -> bool:
