@@ -26,6 +26,7 @@ from discreet.sql.lower.contribution_bounding import EVERY_UNIT, Units, kept_in_
 from discreet.sql.lower.groups.clamped_groups import added_up, stored_key
 from discreet.sql.lower.groups.group_numbers import (
     Axes,
+    clamped_axes,
     filters,
     numbered_axes,
     numbering,
@@ -133,15 +134,17 @@ def _compile_part(
     names = [name for name, _ in items]
     if part.rows.per_unit:
         rows, names = with_numbers(release, rows, names, numbered, dialect, short)
+        clamped = clamped_axes(release, part, dialect) if quick else ()
         keep = " AND ".join(
-            [f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered, dialect, short)]
+            [f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered, dialect, short, clamped)]
         )
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
         rows = _kept_in_groups(part, rows, keep, names, salt, dialect, types)
         rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind, quick)
-        ranges = []  # rows were dropped by the same conditions
+        if not clamped:
+            ranges = []  # rows were dropped by the same conditions
     keys = _groups(part, names)
     rows = _sized(rows, keys, measures)
     sums = [

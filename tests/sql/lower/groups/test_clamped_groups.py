@@ -13,8 +13,9 @@ from tests import inside, servers, shared
 
 import discreet as dp
 from discreet.sql.expressions.expression import leaves
+from discreet.sql.lower import compile as compiling
 from discreet.sql.lower.compile import compile_part
-from discreet.sql.lower.groups import clamped_groups
+from discreet.sql.lower.groups import clamped_groups, group_numbers
 from discreet.sql.lower.run import exact_integers
 from discreet.sql.plan.plan import PlannedRelease
 
@@ -104,6 +105,61 @@ def test_a_column_of_the_name_of_a_stored_one_is_not_mistaken_for_it() -> None:
 def test_rows_of_a_unit_are_chosen_by_the_clamped_key(place: str) -> None:
     with shared.protect({"t": place}, privacy_unit="u", max_rows=3, **POLICY) as session:
         assert not merged(planned(session, MERGED[1]))
+
+
+BOUNDED = {
+    "one within bounds": (POLICY, "SELECT g, COUNT(*) AS n, SUM(x) AS s FROM t GROUP BY g", True),
+    "two of three, one of them a text": (POLICY, "SELECT g, c, h, SUM(x) AS s FROM t GROUP BY g, c, h", True),
+    "computed": (POLICY, "SELECT g + h AS k, COUNT(*) AS n FROM t WHERE x < 9 GROUP BY g + h", True),
+    "some of its values": (POLICY, "SELECT g, COUNT(*) AS n FROM t WHERE g IN (1, 2) GROUP BY g", False),
+    "listed": ({"keys": {"h": [0, 1]}, "bounds": {"x": (0, 10)}, "budget": 9},
+               "SELECT h, SUM(x) AS s FROM t GROUP BY h", False),
+}  # fmt: skip
+"""Questions where rows of a unit are bounded, and whether all their keys but NULL are public for certain."""
+
+
+def asked_of_groups(session: dp.Session, sql: str) -> bool:
+    """Whether groups are asked whether their key is public, instead of rows."""
+    return "WHERE g.k0 BETWEEN" in compile_part(planned(session, sql), 0, "postgres", 5, quick=True).sql
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_row_whose_key_is_clamped_is_not_asked_again(
+    place: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    policy, sql, clamped = BOUNDED[name]
+    with shared.protect({"t": place}, privacy_unit="u", max_rows=2, **policy) as session:
+        assert asked_of_groups(session, sql) == clamped
+        integers = exact_integers(planned(session, sql), inside.engine_of(session), 5)
+        monkeypatch.setattr(compiling, "clamped_axes", lambda *_: [])
+        assert not asked_of_groups(session, sql)
+        assert np.array_equal(integers, exact_integers(planned(session, sql), inside.engine_of(session), 5))
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_a_key_outside_enters_no_group_where_a_span_is_wrong(
+    place: str, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    """A unit has four rows, so none is dropped; without the question to the groups the planted fault is seen."""
+    policy, sql, _ = BOUNDED["listed"]
+
+    def all_ranges(release: PlannedRelease, *_: Any) -> Any:
+        return [(number,) for number, key in enumerate(release.keys) if key.range()]
+
+    def numbering(*args: Any) -> Any:
+        tables, items, joins, ranges = group_numbers.numbering(*args)
+        return tables, items, joins, ranges if asked else []
+
+    with shared.protect({"t": place}, privacy_unit="u", max_rows=4, **policy) as session:
+        integers = exact_integers(planned(session, sql), inside.engine_of(session), 5)
+        monkeypatch.setattr(compiling, "clamped_axes", all_ranges)
+        monkeypatch.setattr(compiling, "numbering", numbering)
+        try:
+            found = exact_integers(planned(session, sql), inside.engine_of(session), 5)
+        except (IndexError, dp.errors.DiscreetError):
+            assert not asked
+        else:
+            assert np.array_equal(integers, found) == asked
 
 
 def test_a_sum_of_groups_that_do_not_add_up_would_be_seen(

@@ -18,7 +18,7 @@ from discreet.sql.algebra.relation import UNIT
 from discreet.sql.expressions.dialect import Dialect, quote
 from discreet.sql.expressions.numbered_parameter import EDGE
 from discreet.sql.lower.groups.key_lists import key_list
-from discreet.sql.plan.plan import PlannedRelease
+from discreet.sql.plan.plan import MeasuredRows, PlannedRelease
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -104,11 +104,30 @@ def with_numbers(
     return f"SELECT {', '.join([*items, unit])} FROM ({rows}) AS d{''.join(joins)}", left
 
 
-def filters(release: PlannedRelease, numbered: Axes, dialect: Dialect, short: Axes = ()) -> list[str]:
+def clamped_axes(release: PlannedRelease, part: MeasuredRows, dialect: Dialect) -> Axes:
+    """Those of the ranges of keys in which every key of a row of a part lies, where to ask it of each row takes long.
+
+    Privacy: a span is not trusted, so the groups are asked instead, which no row outside may enter.
+    """
+    if not dialect.clamps_groups:
+        return []
+    runs = ((axis, release.keys[axis[0]].range()) for axis in axes(release.keys))
+    return [
+        axis
+        for axis, run in runs
+        if run is not None and part.keys[axis[0]].span.within(run[0], run[0] + run[1] - 1)
+    ]
+
+
+def filters(
+    release: PlannedRelease, numbered: Axes, dialect: Dialect, short: Axes = (), clamped: Axes = ()
+) -> list[str]:
     """Which rows have public keys: the conditions that must hold before rows of a unit are bounded."""
-    out = [f"{key_name(number)} IS NOT NULL" for (number,) in short]
+    out = [f"{key_name(number)} IS NOT NULL" for (number,) in (*short, *clamped)]
     for axis in axes(release.keys):
         run, name = release.keys[axis[0]].range(), f"__keys_{axis[0]}"
+        if axis in clamped:
+            continue
         if run is not None:
             out.append(dialect.between.format(key_name(axis[0]), run[0], run[0] + run[1] - 1))
         elif axis not in numbered and len(axis) == 1:
