@@ -135,16 +135,14 @@ def _compile_part(
     if part.rows.per_unit:
         rows, names = with_numbers(release, rows, names, numbered, dialect, short)
         clamped = clamped_axes(release, part, dialect) if quick else ()
-        keep = " AND ".join(
-            [f"{quote(UNIT, dialect)} IS NOT NULL", *filters(release, numbered, dialect, short, clamped)]
-        )
+        known = filters(release, numbered, dialect, short, clamped)
+        keep = " AND ".join([f"{quote(UNIT, dialect)} IS NOT NULL", *known])
         types = _portable(part, measures, names, numbered) if portable else None
         spans = _spans(release, measures, numbered)
         alike, kind = _alike(part), scans(part.rows.relation)[0].table.unit_kind
         rows = _kept_in_groups(part, rows, keep, names, salt, dialect, types)
         rows = kept_sql(rows, keep, names, part.cap, salt, dialect, types, spans, units, alike, kind, quick)
-        if not clamped:
-            ranges = []  # rows were dropped by the same conditions
+        ranges = ranges if clamped else []  # else rows were dropped by the same conditions
     keys = _groups(part, names)
     rows = _sized(rows, keys, measures)
     sums = [
