@@ -68,6 +68,29 @@ def test_the_connection_alone_stops(tmp_path: Path, sql: str) -> None:
     assert hidden_variable.num_rows == 1
 
 
+@pytest.mark.parametrize(
+    ("item", "fix"),
+    [
+        ("CAST(300 * n AS TINYINT)", "TRY_CAST"),
+        ("CAST(1e300 * n AS DECIMAL(9, 2))", "TRY_CAST"),
+        ("CAST('a' || n AS INTEGER)", "TRY_CAST"),
+        ("9223372036854775807 * n", "in DOUBLE"),
+        ("make_date(2020, 12 + n, 1)", "Change the query above its aggregates."),
+        ("missing", "Change the query above its aggregates."),
+    ],
+)
+def test_the_error_names_a_fix_that_works(item: str, fix: str) -> None:
+    with Sandbox(NOISY) as box:
+        with pytest.raises(PostProcessingError) as caught:
+            box.run(f"SELECT {item} AS x FROM noisy WHERE n > 1")
+        assert fix in caught.value.fix
+        mended = (
+            item.replace("CAST", "TRY_CAST") if fix == "TRY_CAST" else item.replace("n", "CAST(n AS DOUBLE)")
+        )
+        if not fix.startswith("Change"):
+            box.run(f"SELECT {mended} AS x FROM noisy WHERE n > 1")
+
+
 NOISY_GLOBAL = pa.table({"secret": ["the-secret"]})
 
 OPEN = [

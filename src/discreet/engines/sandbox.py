@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 QUOTED = "DuckDB refused the post-processing of the noisy tables:"
 """Begins the cause of an error that goes on in DuckDB's words, which may quote a public value."""
+TRY = "Write TRY_CAST there, which is NULL where a value cannot be converted."
+FIXES = {
+    "can't be cast": TRY, "Could not cast": TRY, "Could not convert": TRY,
+    "Overflow": "Compute in DOUBLE there, which holds larger numbers.",
+}  # fmt: skip
+"""By words of DuckDB's."""
 LARGEST = 1 << 30
 """Bytes of a result. DuckDB's own limit of memory does not count the rows that it has handed out."""
 BATCH = 1 << 17
@@ -252,10 +258,7 @@ class Sandbox:
             return result
         if late.is_set():
             raise too_late(timeout)
-        raise PostProcessingError(
-            f"{QUOTED} {said}",
-            "Change the query above its aggregates.",
-        )
+        raise refused(said)
 
     def close(self) -> None:
         """Release the tables."""
@@ -271,6 +274,17 @@ class Sandbox:
     ) -> None:
         """Release the tables."""
         self.close()
+
+
+def refused(said: str) -> PostProcessingError:
+    """The error for a query that DuckDB did not run, for a reason in its words.
+
+    Example:
+        >>> refused("Conversion Error: Could not convert string 'a' to INT32").fix
+        'Write TRY_CAST there, which is NULL where a value cannot be converted.'
+    """
+    fixes = (fix for words, fix in FIXES.items() if words in said)
+    return PostProcessingError(f"{QUOTED} {said}", next(fixes, "Change the query above its aggregates."))
 
 
 def too_late(timeout: float) -> PostProcessingError:

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from discreet.engines.duckdb.connection import connect, literal, seal
-from discreet.errors import PostProcessingError
+from discreet.engines.sandbox import refused
 from discreet.quoting import quote
 
 if TYPE_CHECKING:
@@ -68,10 +68,7 @@ class Spilling:
             said = str(error).partition("\n")[0]
         else:
             return
-        raise PostProcessingError(
-            f"DuckDB refused the post-processing of the noisy tables: {said}",
-            "Change the query above its aggregates.",
-        )
+        raise refused(said)
 
     def close(self) -> None:
         """Release the tables."""
