@@ -68,15 +68,17 @@ def test_the_room_is_as_large_as_the_answer(session: dp.Session, monkeypatch: py
         settle(self, charge, answer, *rest)  # type: ignore[arg-type]
 
     monkeypatch.setattr(Ledger, "settle", kept)
-    for sql in (
-        MAP,
-        f"{MAP} ORDER BY n * 2 LIMIT 5000",
-        "SELECT MEDIAN(a) AS m FROM visits",
-        "SELECT COUNT(*) AS n FROM visits",
-    ):
-        session.sql(sql, "1/7")
+    questions = (
+        (MAP, "1/7"),
+        (f"{MAP} ORDER BY n * 2 LIMIT 5000", "1/8"),  # at another price: else it is the answer before
+        ("SELECT MEDIAN(a) AS m FROM visits", "1/7"),
+        ("SELECT COUNT(*) AS n FROM visits", "1/7"),
+    )
+    for asked, (sql, epsilon) in enumerate(questions, 1):
+        session.sql(sql, epsilon)
+        assert len(sizes) == asked
         assert sizes[-1] <= serialisation.size_of(
-            inside.plan_of(session, sql, dp.Budget(epsilon="1/7").epsilon)
+            inside.plan_of(session, sql, dp.Budget(epsilon=epsilon).epsilon)
         )
 
 
@@ -159,5 +161,8 @@ def test_where_nothing_can_be_reserved_nothing_is(tmp_path: Path, monkeypatch: p
         raise OSError(errno.EOPNOTSUPP, "unknown")
 
     monkeypatch.setattr(os, "posix_fallocate", unknown)
-    with Room(str(tmp_path / "l.db"), 1 << 20), Room(None, 1 << 40):
-        pass
+    with Room(str(tmp_path / "l.db"), 1 << 20) as taken, Room(None, 1 << 40) as none:
+        assert (taken._fd, taken._size) == (none._fd, none._size) == (-1, 0)
+        assert not taken.give_back()
+        assert not none.give_back()
+        assert not list(tmp_path.iterdir())

@@ -22,12 +22,19 @@ ALLOWED = {
     ("sql/conformance/check.py", "release"),  # a field of a case; it compares engines on invented rows
     ("local/heights.py", "discreet.noise"),  # an experiment on heights that it invents
     ("session/queries.py", "discreet.noise.parameters"),  # the range of scales; it draws nothing
+    ("release/gate.py", "receive"),
+    ("server/guard.py", "receive"), ("engines/isolated/worker.py", "receive"),  # messages of HTTP and of processes
+    ("engines/isolated/workers.py", "receive"),
 }  # fmt: skip
 """Each is there for a reason; whatever else does the same is a second gate."""
 
 
+ACTS = frozenset({"charge", "settle", "release", "receive", "Draw"})
+"""The names of what only the gate may do; an account receives by charging."""
+BY_NAME = frozenset({"getattr", "methodcaller", "attrgetter"})
+"""Functions that take the name of a method as a text."""
 TOUCHED = re.compile(
-    r"(?<!discreet)\.\s*(charge|settle|release|Draw)\b|\bDraw\b|getattr|methodcaller"
+    r"(?<!discreet)\.\s*(charge|settle|release|receive|Draw)\b|\bDraw\b|getattr|methodcaller|attrgetter"
     r"|discreet\s*\.\s*noise|from\s+discreet\s+import"
 )
 """A module without any of these does nothing that only the gate may; to read its tree takes longer."""
@@ -35,31 +42,62 @@ TOUCHED = re.compile(
 
 def acts(source: str, file: str) -> set[tuple[str, str]]:
     """What a module does that only the gate may: charge, settle, release by a mechanism, make a `Draw`, draw noise."""
-    found: set[tuple[str, str]] = set()
     if not TOUCHED.search(source):
-        return found
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Attribute) and node.attr in ("charge", "settle", "release", "Draw"):
-            through_the_gate = node.attr == "release" and ast.unparse(node.value) == "gate"
-            if not through_the_gate:
-                found.add((file, node.attr))
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id == "Draw":
-                found.add((file, "Draw"))
-            named = node.func.id in ("getattr", "methodcaller") and node.args[1:]
-            if (
-                named
-                and isinstance(named[0], ast.Constant)
-                and named[0].value in ("charge", "settle", "release")
-            ):
-                found.add((file, str(named[0].value)))
-        elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("discreet.noise"):
-            found.add((file, str(node.module)))
-        elif isinstance(node, ast.ImportFrom) and node.module == "discreet":
-            found |= {(file, "discreet.noise") for one in node.names if one.name == "noise"}
+        return set()
+    tree = ast.parse(source)
+    found: set[str] = set()
+    knows_the_gate = _knows_the_gate(tree)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            found |= _of_attribute(node, knows_the_gate)
+        elif isinstance(node, ast.Call):
+            found |= _of_call(node)
+        elif isinstance(node, ast.ImportFrom):
+            module, names = node.module or "", {one.name for one in node.names}
+            found |= {module} if module.startswith("discreet.noise") else set()
+            found |= {"discreet.noise"} if module == "discreet" and "noise" in names else set()
+            found |= {"Draw" for one in node.names if one.name == "Draw" and one.asname is not None}
         elif isinstance(node, ast.Import):
-            found |= {(file, one.name) for one in node.names if one.name.startswith("discreet.noise")}
-    return found
+            found |= {one.name for one in node.names if one.name.startswith("discreet.noise")}
+    return {(file, act) for act in found}
+
+
+def _of_attribute(node: ast.Attribute, knows_the_gate: bool) -> set[str]:
+    if ast.unparse(node) == "discreet.noise":
+        return {"discreet.noise"}
+    if node.attr not in ACTS or (
+        node.attr == "release" and knows_the_gate and ast.unparse(node.value) == "gate"
+    ):
+        return set()
+    return {node.attr}
+
+
+def _of_call(node: ast.Call) -> set[str]:
+    name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+    texts = {one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    named = {
+        text for text in texts if text.startswith("discreet.noise")
+    }  # whatever loads a module by its name
+    if name in BY_NAME:
+        named |= texts & ACTS
+    return named | ({"Draw"} if isinstance(node.func, ast.Name) and name == "Draw" else set())
+
+
+def _knows_the_gate(tree: ast.Module) -> bool:
+    """Whether a module calls the gate, and nothing else, `gate`."""
+    imported = {
+        node.module
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom | ast.Import)
+        for one in node.names
+        if (one.asname or one.name) == "gate" and isinstance(node, ast.ImportFrom)
+    }
+    bound = any(
+        (isinstance(node, ast.Name) and node.id == "gate" and isinstance(node.ctx, ast.Store))
+        or (isinstance(node, ast.arg) and node.arg == "gate")
+        for node in ast.walk(tree)
+    )
+    return imported == {"discreet.release"} and not bound
 
 
 def found_in(folder: Path) -> set[tuple[str, str]]:
@@ -87,6 +125,16 @@ def test_nothing_but_the_gate_charges_settles_or_draws() -> None:
         "import discreet.noise.laplace as drawn",
         "def noisy(measure, exact): return LaplaceVector(20, 2).release(exact)",
         "def noisy(exact): return Draw(uses)('count', exact)",
+        "import discreet\ndef noisy(exact): return discreet.noise.add_laplace(exact, 3)",
+        "from discreet.release.draw import Draw as D\ndef noisy(exact): return D(uses)('count', exact)",
+        "def noisy(exact): return load('discreet.noise').add_laplace(exact, 3)",
+        "def noisy(exact): return importlib.import_module('discreet.noise.laplace').add_laplace(exact, 3)",
+        "def sql(account): return account.receive('q', event, (), 'words')",
+        "def sql(ledger): return methodcaller('charge', 'q', loss, accounts)(ledger)",
+        "def noisy(exact): return operator.attrgetter('release')(LaplaceVector(20, 2))(exact)",
+        "def noisy(gate, exact): return gate.release(exact)",
+        "from discreet.release import gate\ngate = LaplaceVector(20, 2)\nnoisy = gate.release(exact)",
+        "from discreet.mechanisms import vector as gate\nnoisy = gate.release(exact)",
     ],
 )
 def test_a_second_gate_is_found(planted: str, tmp_path: Path) -> None:
