@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import atexit
 import os
+import re
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -32,12 +33,8 @@ if TYPE_CHECKING:
 
 QUOTED = "DuckDB refused the post-processing of the noisy tables:"
 """Begins the cause of an error that goes on in DuckDB's words, which may quote a public value."""
-TRY = "Write TRY_CAST there, which is NULL where a value cannot be converted."
-FIXES = {
-    "can't be cast": TRY, "Could not cast": TRY, "Could not convert": TRY,
-    "Overflow": "Compute in DOUBLE there, which holds larger numbers.",
-}  # fmt: skip
-"""By words of DuckDB's."""
+_NOT_CAST = re.compile("can't be cast|Could not cast|Could not convert string")
+_TOO_LARGE = re.compile("Overflow in (addition|subtraction|multiplication)")
 LARGEST = 1 << 30
 """Bytes of a result. DuckDB's own limit of memory does not count the rows that it has handed out."""
 BATCH = 1 << 17
@@ -258,7 +255,7 @@ class Sandbox:
             return result
         if late.is_set():
             raise too_late(timeout)
-        raise refused(said)
+        raise refused(sql, said)
 
     def close(self) -> None:
         """Release the tables."""
@@ -276,15 +273,19 @@ class Sandbox:
         self.close()
 
 
-def refused(said: str) -> PostProcessingError:
-    """The error for a query that DuckDB did not run, for a reason in its words.
+def refused(sql: str, said: str) -> PostProcessingError:
+    """The error for a query that DuckDB did not run, for a reason in its words, with a fix that fits both.
 
     Example:
-        >>> refused("Conversion Error: Could not convert string 'a' to INT32").fix
+        >>> refused("SELECT CAST(a AS INT) FROM t", "Conversion Error: Could not convert string 'a' to INT32").fix
         'Write TRY_CAST there, which is NULL where a value cannot be converted.'
     """
-    fixes = (fix for words, fix in FIXES.items() if words in said)
-    return PostProcessingError(f"{QUOTED} {said}", next(fixes, "Change the query above its aggregates."))
+    fix = "Change the query above its aggregates."
+    if _NOT_CAST.search(said) and "CAST(" in sql:
+        fix = "Write TRY_CAST there, which is NULL where a value cannot be converted."
+    elif _TOO_LARGE.search(said):
+        fix = "Compute in DOUBLE there, which holds larger numbers."
+    return PostProcessingError(f"{QUOTED} {said.rstrip('.!')}.", fix)
 
 
 def too_late(timeout: float) -> PostProcessingError:

@@ -68,7 +68,7 @@ class Spilling:
             said = str(error).partition("\n")[0]
         else:
             return
-        raise refused(said)
+        raise refused(sql, said)
 
     def close(self) -> None:
         """Release the tables."""
