@@ -48,9 +48,9 @@ class Key:
     Attributes:
         expression: over the rows.
         values: every value that is answered, in order, None where NULL is a group; a row with another value is
-            dropped. Keys that are not
-            public have none until they are found, and then those of the found groups, one for each group: the
-            unknown keys of a release run side by side, while public ones are combined with everything.
+            dropped. Keys that are not public have none until they are found, and then those of the found groups, one
+            for each group: the unknown keys of a release run side by side, while public ones are combined with
+            everything.
         public: whether the values are known from the policy and the text.
         block: public keys of one block run side by side, too, one value for each of their groups: not every
             combination of them can have rows. None for a key that is combined with everything.

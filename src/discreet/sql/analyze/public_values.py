@@ -15,7 +15,7 @@ from discreet.sql.algebra.catalog import Catalog
 from discreet.sql.analyze.joins.laterals import see_around
 from discreet.sql.analyze.own_functions import write_out
 from discreet.sql.analyze.scope_tree import Env, PublicScope, Refuse, Scope, ScopeKind, Scopes
-from discreet.sql.syntax.nodes import any_of, literal_of, with_queries
+from discreet.sql.syntax.nodes import any_of, literal_of, tables_in, with_queries
 from discreet.sql.syntax.post_processing.weeks import count_mondays
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def evaluated(scope: Scope, env: Env, catalog: Catalog, refuse: Refuse) -> pa.Ta
         if known is not None and node.name.lower() not in env:
             return known
     inner = standing_alone(node, env)
-    names = {table.name.lower() for table in inner.find_all(exp.Table)}
+    names = tables_in(inner)
     tables = {name: table for name, table in catalog.public.items() if name in names}
     try:
         with Sandbox(tables) as sandbox:
@@ -91,7 +91,7 @@ def _definitions(query: exp.Expr, env: Env) -> list[exp.Expr]:
     wanted: set[str] = set()
     open_: list[exp.Expr] = [query]
     while open_:
-        names = {table.name.lower() for table in open_.pop().find_all(exp.Table)}
+        names = tables_in(open_.pop())
         new = [name for name in names - wanted if public.get(name) is not None]
         wanted.update(new)
         open_ += [definition for name in new if (definition := public[name]) is not None]
@@ -102,7 +102,7 @@ def _definitions(query: exp.Expr, env: Env) -> list[exp.Expr]:
 
 def waits(node: exp.Expr, around: Scopes, env: Env) -> bool:
     """Whether a part of the statement reads private rows, or numbers that are released from them."""
-    named = {table.name.lower() for table in node.find_all(exp.Table)}
+    named = tables_in(node)
     known = [env[name] for name in named if name in env]
     private = (name in around.catalog.private for name in named if name not in env)
     return any(scope.kind is not ScopeKind.PUBLIC for scope in known) or any(private)

@@ -93,8 +93,10 @@ class Dialect:
         few_keys: up to so many texts of a key are numbered by CASE, where that is faster than a join with their list.
         between: whether a key {0} is one of the integers from {1} to {2}.
         slice: whether a unit is in a slice, by another hash than that of `hash`; None where units are not split.
-        fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used.
-        clamps_groups: whether to clamp a key within bounds once for each stored value is faster than on every row.
+        fence: SQL that keeps a planner from writing the columns of a sub-query out again wherever they are used, and
+            from asking a condition on its groups of its rows.
+        clamps_groups: whether a condition on the key of every row takes long, so that a key within bounds is clamped
+            once for each stored value, and groups are asked whether theirs is public.
         most_parts: columns and operations of the largest expression that its planner makes of sub-queries in a second
             or so, where no fence keeps it from that; 0 where it makes none.
         most_correlated: the same of a condition in a correlated EXISTS, where its planner makes none elsewhere.

@@ -68,8 +68,8 @@ def noisy_blocks(
 ) -> Iterator[Integers]:
     """The noisy integers of one part of a release, block by block, for all its groups, independent of the data.
 
-    Privacy: each measure of the part is released by `mechanisms.LaplaceVector`, as in `run.run_release`: every
-    group gets noise of its own once, also one without rows, and no sum leaves here without it.
+    Privacy: each measure of the part is released by its own mechanism, as in `run.run_release`: every group gets noise
+    of its own once, also one without rows, and no sum leaves here without it.
 
     Args:
         release: the plan; its keys are public.

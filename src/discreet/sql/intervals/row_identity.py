@@ -25,7 +25,7 @@ from discreet.sql.intervals.query_parts import (
     without_parentheses,
 )
 from discreet.sql.plan.plan import QueryPlan
-from discreet.sql.syntax.nodes import has_aggregate
+from discreet.sql.syntax.nodes import has_aggregate, tables_in
 from discreet.sql.syntax.once import once
 from discreet.sql.syntax.parse import output_name
 
@@ -125,7 +125,7 @@ class _Identity:
         if clause is not None:
             for cte in clause.expressions:
                 own = cte.alias.lower()
-                if any(table.name.lower() == own for table in cte.this.find_all(exp.Table)):
+                if own in tables_in(cte.this):
                     known[own] = self._recursive(cte, known)
                     continue
                 rename_columns(cte.this, cte.args["alias"])

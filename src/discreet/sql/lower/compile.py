@@ -1,9 +1,12 @@
 """A release plan -> the one aggregate query that an engine runs, which returns nothing but integers.
 
-rows      the private rows, scanned with clamps, filtered, with the raw keys and the scaled integers
+rows      the private rows, scanned with clamps, filtered, with their keys and the scaled integers; where a unit is a
+          column, with the places of listed keys, and without rows whose keys are not public
 kept      at most max_rows of each unit, chosen by a keyed hash over that unit's rows alone
-groups    exact sums for every raw group
+groups    exact sums for every group of keys; where that is faster, by the stored key first
 result    the number of the public group, and its sums; a group that is not public is dropped here
+
+To find groups that are not public, another query counts units, and returns the keys as well.
 """
 
 from __future__ import annotations
@@ -59,8 +62,10 @@ class Compiled:
 
     Attributes:
         sql: in the dialect of the engine; columns `cell` (and `cell1` and so on of more groups than 2^62), then the
-            entries of all measures `m0`, `m1`, …; for quantiles `cell`, `leaf` and the count `m0`.
-        tables: key lists, with columns `key0` and so on for key 0 and so on, and `at`.
+            entries of all measures `m0`, `m1`, …; for quantiles `cell`, `leaf` and the count `m0`, and `wide` where
+            leaves are counted in cells. Of groups to be found: their keys, and the units `n`.
+        tables: the public tables of the question, and key lists, with columns `key0` and so on for key 0 and so on,
+            and `at`.
     """
 
     sql: str
@@ -300,7 +305,7 @@ def _portable(
 
 
 def _spans(release: PlannedRelease, measures: list[AnyMeasure], numbered: Axes) -> dict[str, tuple[int, int]]:
-    """The spans of those columns of a row that are integers and filtered or scaled into a span."""
+    """The spans of those columns of a row that are integers and filtered, clamped or scaled into a span."""
     spans = {
         f"t{index}": span
         for index, measured in enumerate(measures)

@@ -32,8 +32,8 @@ def discover(
     """Find the groups of a release.
 
     Privacy: (epsilon, delta)-differentially private by `mechanisms.ThresholdedCounts`: the engine counts every unit
-    in at most `cap` groups, once in each, and of the groups that are not shown nothing but their counts leaves it,
-    to be forgotten here.
+    at most `cap` times, once in a group where a column names the unit (`Discovery.mechanism`), and of the groups that
+    are not shown nothing but their counts leaves it, to be forgotten here.
 
     Returns:
         The release with the found groups as its keys, sorted by them, and their noisy counts of units, int64.

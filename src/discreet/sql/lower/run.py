@@ -201,8 +201,7 @@ def exact_integers(
     """The integers of a release before any noise. Never shown, logged or raised.
 
     Privacy: when one unit is added, removed or (with a unit factor of 2) replaced, the integers of measure i
-    move by at most `release.sensitivity(measure i)` in L1; see measure.py, moments.py and quantile_tree.py
-    for the arguments.
+    move by at most `release.sensitivity(measure i)` in L1; the modules of `sql.measures` have the arguments.
 
     Args:
         release: the plan; its keys are public or found.
@@ -355,10 +354,12 @@ def run_release(
 ) -> NoisyIntegers:
     """Compute the integers of a release, and have noise drawn on them.
 
-    Privacy: epsilon-DP with epsilon = `release.epsilon`. Measure i is released by `mechanisms.LaplaceVector` with scale
-    sensitivity_i / epsilon_i, which is epsilon_i-DP, or chosen by rank (`mechanisms.ranks.quantiles_with_ends`) at
-    epsilon_i, and the measures compose by addition. Where groups must be found, that is a release before it, with a
-    delta; after it the found groups are public.
+    Privacy: that of the mechanisms which `uses.uses_of` names, composed. Measure i is released by
+    `mechanisms.LaplaceVector` with scale sensitivity_i / epsilon_i, which is epsilon_i-DP, or chosen by rank
+    (`mechanisms.ranks.quantiles_with_ends`) at epsilon_i: together epsilon-DP with epsilon = `release.epsilon`, the sum
+    over sets of alternatives of the largest epsilon_i of each. Or by `mechanisms.GaussianVector`, whose loss has a
+    delta that the plan states. Where groups must be found, that is a release before it, with a delta of its own; after
+    it the found groups are public.
 
     Args:
         release: the plan; its keys are public or to be found.

@@ -19,10 +19,10 @@ from discreet.sql.algebra.released import ReleasedTable, reads_released, release
 from discreet.sql.lower.run import NoisyIntegers, run_release
 from discreet.sql.lower.workloads import run_workload
 from discreet.sql.plan.plan import Aggregate, PlannedRelease, QueryPlan
+from discreet.sql.syntax.nodes import tables_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from sqlglot import exp
 
 
 def given_to(release: PlannedRelease) -> dict[str, ReleasedTable]:
@@ -90,7 +90,7 @@ def content(table: ReleasedTable, noisy: Sequence[NoisyIntegers], public: Mappin
         PostProcessingError: DuckDB refused its statement.
     """
     drawn = {integers.plan.name: integers for integers in noisy}
-    names = _names(table.query)
+    names = tables_in(table.query)
     if any(is_table(name) and name not in drawn for name in names):
         raise EngineError("A released number is read before it is drawn.", REPORT)
     tables = {name: drawn[name].table() if name in drawn else public[name]
@@ -100,9 +100,3 @@ def content(table: ReleasedTable, noisy: Sequence[NoisyIntegers], public: Mappin
     if table.keys:
         return found
     return found.slice(0, 1) if len(found) else table.data  # of no row a scalar sub-query is NULL
-
-
-def _names(query: exp.Query) -> set[str]:
-    from sqlglot import exp
-
-    return {table.name.lower() for table in query.find_all(exp.Table)}

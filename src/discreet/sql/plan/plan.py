@@ -141,8 +141,8 @@ class PlannedRelease:
         parts: the private rows; most releases have one part.
         keys: the public values of the groups, the same for all parts.
         measures: the integers that are summed per group, each over one part.
-        shares: the epsilon of each measure; they sum to the epsilon of the release. Of a table that is estimated, those
-            of its whole workload.
+        shares: the epsilon of each measure. Those of one set of alternatives count once, as the largest of them, in the
+            epsilon of the release. Of a table that is estimated, those of its whole workload.
         aggregates: the quantities estimated from the measures; column a0, a1, … of the noisy table.
         unit_factor: 1 when neighbours add or remove a unit, 2 when they replace one.
         discovery: how its groups are found; None when all keys are public.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 from sqlglot import exp
@@ -214,6 +214,11 @@ def used(public: Mapping[str, T], post: exp.Query) -> dict[str, T]:
 def tables_of(post: exp.Query) -> frozenset[str]:
     """The names, in lower case, of the tables that a statement reads; for one that nobody changes."""
     return tables_in(post)
+
+
+def has_only(node: exp.Expr, parts: Collection[str]) -> bool:
+    """Whether a node has no arguments but these, by sqlglot's names."""
+    return all(key in parts for key, value in node.args.items() if value)
 
 
 def tables_in(node: exp.Expr) -> frozenset[str]:

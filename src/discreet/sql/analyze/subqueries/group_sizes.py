@@ -9,15 +9,13 @@ of one group, and the count by at most 1. Large groups with public keys are told
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from sqlglot import exp
 
 from discreet.records import dataclass
 from discreet.sql.algebra.public_groups import public_groups
 from discreet.sql.analyze.aggregates.distinct_values import as_one_value, count_of_groups
 from discreet.sql.analyze.scope_tree import ReleaseScope, Scope
-from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, is_aggregate, unaliased
+from discreet.sql.syntax.nodes import conjunct_nodes, has_aggregate, has_only, is_aggregate, unaliased
 from discreet.sql.syntax.parse import output_name
 
 OF_GROUPS = frozenset({"expressions", "from_", "where", "with_"})
@@ -101,10 +99,10 @@ class AskedSizes:
 
 def asked_sizes(node: exp.Select) -> AskedSizes | None:
     """A SELECT as a question for the number of groups of some size; None where it asks for anything else."""
-    if not _only(node, OF_GROUPS) or not all(_of_counts(item) for item in node.expressions):
+    if not has_only(node, OF_GROUPS) or not all(_of_counts(item) for item in node.expressions):
         return None
     inner, with_ = _source(node)
-    if inner is None or not _only(inner, OF_ROWS) or not isinstance(inner.args.get("group"), exp.Group):
+    if inner is None or not has_only(inner, OF_ROWS) or not isinstance(inner.args.get("group"), exp.Group):
         return None
     if any(value for key, value in inner.args["group"].args.items() if key not in ("expressions", "all")):
         return None
@@ -129,10 +127,6 @@ def asked_sizes(node: exp.Select) -> AskedSizes | None:
     units = count.this.expressions[0] if isinstance(count.this, exp.Distinct) else None
     of = count.this if isinstance(count.this, exp.Column) else None
     return AskedSizes(node.copy(), inner.copy(), with_, least, most, units, of)
-
-
-def _only(node: exp.Select, parts: Iterable[str]) -> bool:
-    return all(key in parts for key, value in node.args.items() if value)
 
 
 def _of_counts(item: exp.Expr) -> bool:

@@ -31,7 +31,7 @@ from discreet.sql.analyze.release_scope import UnplannedRelease
 from discreet.sql.expressions.expression import Column
 from discreet.sql.expressions.span import ANY, Span, of_values
 from discreet.sql.functions.aggregates import is_quantile
-from discreet.sql.syntax.nodes import has_aggregate
+from discreet.sql.syntax.nodes import has_aggregate, tables_in
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -255,7 +255,7 @@ def _whole(request: RequestedAggregate) -> bool:
 def _types(
     query: exp.Query, releases: Sequence[UnplannedRelease], public: Mapping[str, pa.Table]
 ) -> dict[str, pa.DataType]:
-    names = {table.name.lower() for table in query.find_all(exp.Table)}
+    names = tables_in(query)
     tables = {release.name: imagined_table(release) for release in releases if release.name in names}
     tables |= {name: table for name, table in public.items() if name in names}
     with Sandbox(tables) as sandbox:

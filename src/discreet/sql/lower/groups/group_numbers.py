@@ -84,7 +84,8 @@ def with_numbers(
     """Rows with the places of their keys in the lists of keys instead of these, and their columns.
 
     Privacy: the lists are public, and a row whose key is in none is dropped: here, or, of a short list, by `filters`. A
-    list that held a key twice would double rows before those of a unit are bounded, so the bound would stand.
+    list that held a key twice would double rows before those of a unit are bounded, so the bound would stand. Of the
+    axes that are joined later it would not, see `numbering`.
     """
     if not numbered:
         return rows, names
@@ -107,7 +108,8 @@ def with_numbers(
 def clamped_axes(release: PlannedRelease, part: MeasuredRows, dialect: Dialect) -> Axes:
     """Those of the ranges of keys in which every key of a row of a part lies, where to ask it of each row takes long.
 
-    Privacy: a span is not trusted, so the groups are asked instead, which no row outside may enter.
+    Privacy: a span is not trusted, so the groups are asked instead, which no row outside may enter. If a span were
+    wrong, such a row could take the place of another one of its unit: the bound of the unit stands all the same.
     """
     if not dialect.clamps_groups:
         return []
@@ -122,7 +124,7 @@ def clamped_axes(release: PlannedRelease, part: MeasuredRows, dialect: Dialect) 
 def filters(
     release: PlannedRelease, numbered: Axes, dialect: Dialect, short: Axes = (), clamped: Axes = ()
 ) -> list[str]:
-    """Which rows have public keys: the conditions that must hold before rows of a unit are bounded."""
+    """The conditions on rows before those of a unit are bounded: that their keys are public, or `clamped` and no NULL."""
     out = [f"{key_name(number)} IS NOT NULL" for (number,) in (*short, *clamped)]
     for axis in axes(release.keys):
         run, name = release.keys[axis[0]].range(), f"__keys_{axis[0]}"
@@ -175,6 +177,9 @@ def numbering(
     """How a group gets its number: key tables, the columns of numbers, joins, and conditions on groups.
 
     A group has several numbers, one for each of the `words` of its keys, where there are more groups than 2^62.
+
+    Privacy: axes that are not `numbered` are joined here, after rows of a unit are bounded. A group is counted once
+    because a list holds each key once (`canonical.distinct`), and because an engine compares texts by code point.
     """
     tables: dict[str, pa.Table] = {}
     joins: list[str] = []

@@ -20,7 +20,7 @@ from typing import Final, cast
 from sqlglot import exp
 
 from discreet.records import dataclass
-from discreet.sql.syntax.nodes import copied, every, path_of, tables_in
+from discreet.sql.syntax.nodes import copied, every, has_only, path_of, tables_in
 from discreet.sql.syntax.once import once, shared
 from discreet.sql.syntax.parse import MAX_DEPTH
 
@@ -66,7 +66,7 @@ def _without_inner(outer: exp.Query) -> exp.Select | None:
 
     That sub-query is merged first, as far as it can be, so that each query is looked at once.
     """
-    if not isinstance(outer, exp.Select) or not _has_only(outer, _OUTER):
+    if not isinstance(outer, exp.Select) or not has_only(outer, _OUTER):
         return None
     source = _source(outer)
     if source is None:
@@ -86,7 +86,7 @@ def _without_inner(outer: exp.Query) -> exp.Select | None:
     items = _items(outer.selects, name, picked, columns)
     if items is None or len(columns) < len(inner.selects):
         return None
-    shown = {item.alias.lower(): item.this for item in items}
+    shown = {item.alias.lower() for item in items}
     where, order = outer.args.get("where"), outer.args.get("order")
     kept = None if where is None else _inlined(where.this, name, columns)
     ordered = [] if order is None else [_ordered(each, name, columns, shown) for each in order.expressions]
@@ -131,11 +131,6 @@ def _parts(nodes: Iterable[exp.Expr], columns: Columns | None = None) -> int:
     return count
 
 
-def _has_only(node: exp.Expr, parts: Collection[str]) -> bool:
-    """Whether a node has no arguments but these, by sqlglot's names."""
-    return all(key in parts for key, value in node.args.items() if value)
-
-
 @dataclass(frozen=True)
 class _Source:
     """The query behind FROM.
@@ -158,7 +153,7 @@ def _source(outer: exp.Select) -> _Source | None:
     source = outer.args["from_"].this if outer.args.get("from_") is not None else None
     held = outer.args.get("with_")
     tables: list[exp.CTE] = [] if held is None else held.expressions
-    if source is None or not _has_only(source, ("this", "alias")) or source.alias_column_names:
+    if source is None or not has_only(source, ("this", "alias")) or source.alias_column_names:
         return None
     if len(tables) > MOST_TABLES or (held is not None and held.args.get("recursive")):
         return None
@@ -210,7 +205,7 @@ def _times_read(outer: exp.Query, table: str) -> int:
 def _only_picks(inner: exp.Select) -> bool:
     """Whether a query is a list of named expressions over rows of one table, perhaps under a condition."""
     source = inner.args["from_"].this if inner.args.get("from_") is not None else None
-    if not _has_only(inner, _INNER) or not isinstance(source, exp.Table) or not _has_only(source, ("this",)):
+    if not has_only(inner, _INNER) or not isinstance(source, exp.Table) or not has_only(source, ("this",)):
         return False
     where = inner.args.get("where")
     read = [*inner.selects, *([] if where is None else [where.this])]
@@ -295,7 +290,7 @@ def _varies(node: exp.Expr) -> bool:
     return any(_varies(result) for result in results if result is not None)
 
 
-def _ordered(each: exp.Expr, name: str, columns: Columns, shown: Mapping[str, exp.Expr]) -> exp.Expr | None:
+def _ordered(each: exp.Expr, name: str, columns: Columns, shown: Collection[str]) -> exp.Expr | None:
     """An item of ORDER BY: names of the answer come first there, alone; a number is the place of an item."""
     by = each.this
     if not isinstance(by, exp.Column):
