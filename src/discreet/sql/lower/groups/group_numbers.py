@@ -124,7 +124,7 @@ def clamped_axes(release: PlannedRelease, part: MeasuredRows, dialect: Dialect) 
 def filters(
     release: PlannedRelease, numbered: Axes, dialect: Dialect, short: Axes = (), clamped: Axes = ()
 ) -> list[str]:
-    """The conditions on rows before those of a unit are bounded: that their keys are public, or `clamped` and no NULL."""
+    """The conditions on rows before those of a unit are bounded: their keys are public, or `clamped` and no NULL."""
     out = [f"{key_name(number)} IS NOT NULL" for (number,) in (*short, *clamped)]
     for axis in axes(release.keys):
         run, name = release.keys[axis[0]].range(), f"__keys_{axis[0]}"
