@@ -188,8 +188,10 @@ class _Scope:
         if source.args.get("joins") or renamed:
             raise CannotRewriteError
         if isinstance(source, exp.Table) and isinstance(source.this, exp.Identifier):
-            shape, has_draws = self.tables[source.name.lower()]
-            return name, shape, has_draws
+            known = self.tables.get(source.name.lower())
+            if known is None:
+                raise CannotRewriteError
+            return name, *known
         if isinstance(source, exp.Subquery):
             inner = _Scope(source, self.tables)
             return name, inner.outputs, inner.has_draws
@@ -362,4 +364,7 @@ class _Scope:
 
 
 def _inner_queries(node: exp.Expr) -> list[exp.Expr]:
+    """The sub-queries in an expression, the outermost of each; of one that is a sub-query itself, it alone."""
+    if isinstance(node, exp.Query):
+        return [node]
     return [n for n in with_queries(node) if isinstance(n, exp.Query)]
