@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 
 import discreet as dp
 from discreet.cli import output
-from discreet.errors import PolicyError, QueryRefused
+from discreet.errors import InvalidParameter, PolicyError, QueryRefused
 from discreet.far import FarDate, integer, is_far, listed, shown, values
 from discreet.release import documents
-from tests import servers
+from tests import servers, shared
 
 DATES = ["-infinity", "0044-03-15 (BC)", "9999-12-31", "10000-01-01", "200000-05-06", "infinity"]
 MOMENTS = ["-infinity", "0044-03-15 (BC) 00:00:00", "9999-12-31 00:00:00", "10000-01-01 00:00:00",
@@ -183,3 +183,62 @@ def test_intervals_beyond_python_are_shown() -> None:
         release = session.sql("SELECT AVG(d + INTERVAL 48000 MONTH) AS a FROM t WHERE d IS NULL", epsilon=1)
         assert is_far(release.high["a"])
         assert all(text.strip() for text in (str(release), release._repr_html_()))
+
+
+ODD = {
+    "a time stamp of a zone": "TIMESTAMPTZ '2020-01-01 00:00:00+00' + INTERVAL (COUNT(*) * 100) YEAR",
+    "an infinite one": "CASE WHEN COUNT(*) > 0 THEN 'infinity'::TIMESTAMPTZ END",
+    "in seconds": "CASE WHEN COUNT(*) > 0 THEN TIMESTAMP_S '20000-01-01 00:00:00' END",
+    "in milliseconds": "CASE WHEN COUNT(*) > 0 THEN TIMESTAMP_MS '20000-01-01 00:00:00' END",
+    "a date": "DATE '2020-01-01' + CAST(COUNT(*) * 100000 AS INTEGER)",
+    "an interval": "to_days(CAST(COUNT(*) AS INTEGER))",
+    "bytes": "CASE WHEN COUNT(*) > 0 THEN 'a\\xff'::BLOB END",
+    "bits": "CASE WHEN COUNT(*) > 0 THEN CAST('101' AS BIT) END",
+    "a time": "CASE WHEN COUNT(*) > 0 THEN TIME '01:02:03' END",
+    "an identifier": "CASE WHEN COUNT(*) > 0 THEN '6b3e4c5a-0000-0000-0000-000000000001'::UUID END",
+    "a union": "union_value(a := COUNT(*))",
+    "a list": "[COUNT(*)]",
+}
+"""Expressions over released numbers, of types that some form of an answer lacks."""
+REFUSED = {("an interval", ".parquet"), ("a union", ".parquet"), ("a union", ".csv"), ("a list", ".csv")}
+"""Files that cannot hold a type."""
+
+
+@pytest.fixture
+def odd_session() -> Any:
+    with shared.protect(
+        pa.table({"id": range(300)}), table="t", privacy_unit="id", max_rows=1, budget=1000
+    ) as made:
+        yield made
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_every_form_of_an_answer_holds_every_type(odd_session: dp.Session, name: str, tmp_path: Path) -> None:
+    """Nothing that is charged for is lost for its type: a file that cannot hold it is refused before."""
+    question = f"SELECT {ODD[name]} AS y, COUNT(*) AS n FROM t"
+    release = odd_session.sql(question, epsilon=20)
+    for form in documents.FORMS.values():
+        assert form[1](release, odd_session.budget)
+    assert "y" in repr(release)
+    assert "y" in release._repr_html_()
+    assert "y" in release.to_pandas()
+    assert list(release)
+    release.plot().to_dict()
+    for suffix in (".csv", ".parquet"):
+        spent = odd_session.budget.spent
+        if (name, suffix) in REFUSED:
+            with pytest.raises(InvalidParameter, match="cannot hold the column y"):
+                odd_session.write(question, 24 + len(suffix), tmp_path / f"a{suffix}")
+            assert odd_session.budget.spent == spent
+        else:
+            odd_session.write(question, 24 + len(suffix), tmp_path / f"a{suffix}")
+            assert odd_session.budget.spent == spent + 24 + len(suffix)
+
+
+@pytest.mark.parametrize("item", ["MAX(d) + INTERVAL 200000 YEAR", "MAX(d) - INTERVAL 3000 YEAR"])
+def test_a_far_date_that_is_released_first_is_told(item: str) -> None:
+    table = pa.table({"id": range(300), "d": [dt.date(2020, 1, 1 + day % 20) for day in range(300)]})
+    bounds = {"d": (dt.date(2020, 1, 1), dt.date(2020, 1, 20))}
+    with dp.protect(table, table="t", privacy_unit="id", max_rows=1, bounds=bounds, budget=1000) as session:
+        release = session.sql(f"SELECT COUNT(*) AS n FROM t WHERE d < (SELECT {item} FROM t)", epsilon=20)
+    assert any("released first" in one and ("2020" in one or "(BC)" in one) for one in release.warnings)

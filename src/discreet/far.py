@@ -1,7 +1,8 @@
 """Dates and time stamps that Python cannot hold: before the year 1, after 9999, and the infinities of databases.
 
 DuckDB and PostgreSQL have them, so a group that is found may have one for its key. Here they are integers that are
-shown as text; everything that Python can hold stays a date.
+shown as text; everything that Python can hold stays a date. Intervals of time, which it cannot hold either, are texts
+wherever they are shown.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 DAY = 86_400_000_000
 FIRST_DAY = dt.date.min.toordinal() - dt.date(1970, 1, 1).toordinal()
 LAST_DAY = dt.date.max.toordinal() - dt.date(1970, 1, 1).toordinal()
+_MICROSECONDS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+"""Of the units of a time stamp; nanoseconds reach from 1677 to 2262."""
 INFINITE_DAY, INFINITE_MOMENT = 2**31 - 1, 2**63 - 1
 """How Arrow tables of DuckDB hold `infinity`, as a date and as a time stamp; with a minus the other one."""
 
@@ -29,6 +32,7 @@ class FarDate:
     Attributes:
         count: days or microseconds since 1970.
         day: whether it is a date.
+        utc: whether it is a moment of a time zone, which is UTC then.
 
     Example:
         >>> str(FarDate(INFINITE_DAY, True)), str(FarDate(-800_000, True)), str(FarDate(72_328_972, True))
@@ -39,10 +43,12 @@ class FarDate:
 
     count: int
     day: bool
+    utc: bool = False
 
     def __str__(self) -> str:
         date, time, before = self._parts()
-        return f"{date}{' (BC)' if before else ''}{time}"  # as DuckDB writes it
+        zone = "+00:00" if self.utc and time else ""
+        return f"{date}{' (BC)' if before else ''}{time}{zone}"  # as DuckDB writes it
 
     def isoformat(self) -> str:
         """The date as text, by the name of the method that Python's dates have."""
@@ -92,9 +98,13 @@ def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     if raw is None or not any(map(_is_far, raw, [column.type] * len(raw))):
         found: list[Any] = column.to_pylist()
         return found
-    day = _is_day(column.type)
+    day, utc = _is_day(column.type), not _is_day(column.type) and column.type.tz is not None
     return [
-        None if count is None else FarDate(count, day) if _is_far(count, column.type) else _near(count, day)
+        None
+        if count is None
+        else FarDate(count, day, utc)
+        if _is_far(count, column.type)
+        else _near(count, day, utc)
         for count in raw
     ]
 
@@ -104,7 +114,9 @@ def integer(value: object) -> int:
     if isinstance(value, FarDate):
         return value.count
     if isinstance(value, dt.datetime):
-        return (value - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+        return (value - dt.datetime(1970, 1, 1, tzinfo=value.tzinfo and dt.UTC)) // dt.timedelta(
+            microseconds=1
+        )
     assert isinstance(value, dt.date)
     return value.toordinal() - dt.date(1970, 1, 1).toordinal()
 
@@ -114,16 +126,48 @@ def is_far(column: pa.Array | pa.ChunkedArray) -> bool:
     return any(isinstance(value, FarDate) for value in values(column)) if _may_be_far(column) else False
 
 
-def shown(table: pa.Table) -> pa.Table:
-    """The table with text in place of the columns that hold a date beyond Python's range."""
+def shown(table: pa.Table, intervals: bool = True) -> pa.Table:
+    """The table with text in place of the columns that hold a date beyond Python's range, intervals of time or unions.
+
+    Args:
+        table: any.
+        intervals: whether those are texts, too.
+    """
     import pyarrow as pa
 
     for index, name in enumerate(table.column_names):
         column = table.column(index)
         if is_far(column):
             texts = [None if value is None else str(value) for value in values(column)]
-            table = table.set_column(index, name, pa.array(texts, pa.string()))
+        elif intervals and pa.types.is_interval(column.type):
+            texts = [None if value is None else interval_text(value) for value in column.to_pylist()]
+        elif pa.types.is_union(column.type):
+            texts = [None if value is None else str(value) for value in column.to_pylist()]
+        else:
+            continue
+        table = table.set_column(index, name, pa.array(texts, pa.string()))
     return table
+
+
+def interval_text(value: Any) -> str:
+    """An interval of time in words, as DuckDB writes it.
+
+    Args:
+        value: months, days and nanoseconds, as PyArrow gives them.
+
+    Example:
+        >>> interval_text((14, 3, 3_723_000_000_000)), interval_text((0, -1, 0)), interval_text((0, 0, 0))
+        ('1 year 2 months 3 days 01:02:03', '-1 day', '00:00:00')
+    """
+    months, days, rest = value
+    years, months = (-part if months < 0 else part for part in divmod(abs(months), 12))
+    counts = {"year": years, "month": months, "day": days}
+    words = [f"{count} {unit}{'' if abs(count) == 1 else 's'}" for unit, count in counts.items() if count]
+    if rest or not words:
+        seconds, micros = divmod(abs(rest) // 1000, 1_000_000)
+        time = f"{'-' if rest < 0 else ''}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+        words.append(f"{time}.{micros:06}".rstrip("0") if micros else time)
+    return " ".join(words)
 
 
 def listed(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -146,15 +190,18 @@ def _integers(column: pa.Array | pa.ChunkedArray) -> list[int | None] | None:
 
     if not _may_be_far(column):
         return None
-    wide = pa.int32() if _is_day(column.type) else pa.int64()
+    wide, times = (pa.int32(), 1) if _is_day(column.type) else (pa.int64(), _MICROSECONDS[column.type.unit])
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return [value for chunk in chunks for value in chunk.view(wide).to_pylist()]
+    found = [value for chunk in chunks for value in chunk.view(wide).to_pylist()]
+    if times == 1:
+        return found
+    return [value if value is None or abs(value) == INFINITE_MOMENT else value * times for value in found]
 
 
 def _may_be_far(column: pa.Array | pa.ChunkedArray) -> bool:
     import pyarrow as pa
 
-    return _is_day(column.type) or column.type == pa.timestamp("us")
+    return _is_day(column.type) or (pa.types.is_timestamp(column.type) and column.type.unit in _MICROSECONDS)
 
 
 def _is_far(count: int | None, kind: pa.DataType) -> bool:
@@ -163,7 +210,7 @@ def _is_far(count: int | None, kind: pa.DataType) -> bool:
     return not FIRST_DAY <= (count if _is_day(kind) else count // DAY) <= LAST_DAY
 
 
-def _near(count: int, day: bool) -> dt.date:
+def _near(count: int, day: bool, utc: bool) -> dt.date:
     if day:
         return dt.date(1970, 1, 1) + dt.timedelta(days=count)
-    return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=count)
+    return dt.datetime(1970, 1, 1, tzinfo=dt.UTC if utc else None) + dt.timedelta(microseconds=count)

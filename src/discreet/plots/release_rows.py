@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 from discreet.escaping import picture
+from discreet.far import FarDate
 from discreet.far import values as values_of
 
 if TYPE_CHECKING:
@@ -59,9 +60,9 @@ def rows_of(shown: DrawableRelease, keys: Sequence[str], measures: Sequence[str]
     """Plain rows: `k <key>`, and for each measure `v`, `l` and `h` with its name; None where there is no number."""
     columns: dict[str, list[Any]] = {f"k {key}": values_of(shown.values.column(key)) for key in keys}
     for name in measures:
-        columns[f"v {name}"] = [_number(value) for value in shown.values.column(name).to_pylist()]
-        columns[f"l {name}"] = [_number(value) for value in shown.low[name].to_pylist()]
-        columns[f"h {name}"] = [_number(value) for value in shown.high[name].to_pylist()]
+        columns[f"v {name}"] = [_number(value) for value in values_of(shown.values.column(name))]
+        columns[f"l {name}"] = [_number(value) for value in values_of(shown.low[name])]
+        columns[f"h {name}"] = [_number(value) for value in values_of(shown.high[name])]
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
@@ -74,7 +75,7 @@ def is_key(shown: DrawableRelease, name: str) -> bool:
 
 
 def _number(value: Any) -> float | None:
-    if value is None or isinstance(value, bool | str | bytes | dt.date | dt.timedelta):
+    if value is None or isinstance(value, bool | str | bytes | dt.date | dt.timedelta | FarDate):
         return None
     number = float(value)
     return number if math.isfinite(number) else None

@@ -111,7 +111,7 @@ class Release:
 
     def to_pandas(self, intervals: bool = True) -> pd.DataFrame:
         """The answer as a pandas DataFrame; intervals as in `to_arrow`. Dates that Python cannot hold are texts."""
-        frame: pd.DataFrame = far.shown(self.to_arrow(intervals)).to_pandas()
+        frame: pd.DataFrame = far.shown(self.to_arrow(intervals), intervals=False).to_pandas()
         return frame
 
     def to_polars(self, intervals: bool = True) -> pl.DataFrame:

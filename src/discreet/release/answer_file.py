@@ -66,8 +66,16 @@ class Target:
         """
         import pyarrow as pa
 
-        schema = columns() if self.path.suffix.lower() == ".csv" else None
-        odd = [field.name for field in schema or () if pa.types.is_nested(field.type)]
+        schema = columns() or ()
+        if self.path.suffix.lower() == ".parquet":
+            for field in schema:
+                if not _in_parquet(field):
+                    raise InvalidParameter(
+                        f"A Parquet file cannot hold the column {field.name}, whose type is {field.type}.",
+                        "Make it a text in the question, as with CAST(… AS VARCHAR), or write a .csv file.",
+                    )
+            return
+        odd = [field.name for field in schema if pa.types.is_nested(field.type)]
         if odd:
             raise InvalidParameter(
                 f"A CSV file cannot hold the column {odd[0]}, whose values are lists or have parts.",
@@ -193,18 +201,56 @@ def without_formulas(table: pa.Table) -> pa.Table:
 
 
 def flat(table: pa.Table) -> pa.Table:
-    """The table as a CSV file can hold it: dates that Python cannot hold, lists and structs are texts."""
+    """The table as a CSV file can hold it: dates that Python cannot hold, lists, bytes and intervals are texts."""
+    return _with_texts(far.shown(table), lambda field: not _in_csv(field.type))
+
+
+def storable(table: pa.Table) -> pa.Table:
+    """The table as a Parquet file can hold it: columns of a type that it lacks are texts."""
+    return _with_texts(table, lambda field: not _in_parquet(field))
+
+
+def _with_texts(table: pa.Table, odd: Callable[[pa.Field], bool]) -> pa.Table:
     import pyarrow as pa
 
-    table = far.shown(table)
     for index, field in enumerate(table.schema):
-        if pa.types.is_nested(field.type):
-            values = [
-                None if v is None else json.dumps(v, ensure_ascii=False, default=str)
-                for v in table.column(index).to_pylist()
-            ]
+        if odd(field):
+            values = [None if value is None else _text(value) for value in table.column(index).to_pylist()]
             table = table.set_column(index, field.name, pa.array(values, pa.string()))
     return table
+
+
+def _text(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bytes):
+        return value.decode(errors="backslashreplace")
+    if isinstance(value, dict | list | tuple) and not hasattr(value, "_fields"):
+        return json.dumps(value, ensure_ascii=False, default=str)
+    return str(value)
+
+
+def _in_csv(kind: pa.DataType) -> bool:
+    """Whether the writer of CSV makes texts of a type that are no bytes."""
+    from pyarrow import types
+
+    known = (
+        types.is_null, types.is_boolean, types.is_integer, types.is_floating, types.is_decimal, types.is_date,
+        types.is_time, types.is_timestamp, types.is_string, types.is_large_string,
+    )  # fmt: skip
+    return any(is_one(kind) for is_one in known)
+
+
+def _in_parquet(field: pa.Field) -> bool:
+    """Whether there is a column of Parquet for a type of Arrow."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    try:
+        parquet.ParquetWriter(pa.BufferOutputStream(), pa.schema([field])).close()
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
 
 
 def about(release: Release) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from discreet import escaping, far
 from discreet.errors import InvalidParameter
 from discreet.records import dataclass
 from discreet.release.answer import Release
-from discreet.release.answer_file import about, flat, without_formulas
+from discreet.release.answer_file import about, flat, storable, without_formulas
 from discreet.release.exactly import exact
 
 if TYPE_CHECKING:
@@ -171,8 +171,10 @@ def parquet_bytes(release: Release) -> bytes:
     """An answer as a Parquet file, with the same columns and notes."""
     from pyarrow import parquet
 
-    sink = io.BytesIO()
-    parquet.write_table(described(release), sink, compression="zstd")
+    sink, table = io.BytesIO(), described(release)
+    parquet.write_table(
+        storable(table).replace_schema_metadata(table.schema.metadata), sink, compression="zstd"
+    )
     return sink.getvalue()
 
 

@@ -243,7 +243,7 @@ def exact_text(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.15g}" if math.isfinite(value) else _number(value, None)
-    return cell(str(value))
+    return cell(far.interval_text(value) if type(value).__name__ == "MonthDayNano" else str(value))
 
 
 def _digits(error: float) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from discreet import arrow
+from discreet import arrow, far
 from discreet.arrow import is_number
 from discreet.errors import PostProcessingError
 from discreet.escaping import name as one_line
@@ -83,10 +83,11 @@ def _first(plan: QueryPlan, name: str) -> int:
 
 def _figure(values: pa.Table, intervals: Mapping[str, tuple[object, object]], name: str) -> str:
     column = values.column(name)
-    if not len(column) or column[0].as_py() is None:
+    first = far.values(column.slice(0, 1))
+    if first in ([], [None]):
         return "NULL"
     if not is_number(values, name):
-        return one_line(str(column[0].as_py()))
+        return one_line(str(first[0]))
     shown = f"{float(arrow.floats(column)[0]):,.6g}"
     if name not in intervals:
         return shown
