@@ -36,6 +36,11 @@ FOREIGN = [
     ("SELECT COUNT(*) FROM t «LEFT SEMI JOIN» u USING (x)", "Write SEMI JOIN"),
     ("SELECT COUNT(*) AS n FROM t «FULL UNION» BY NAME SELECT COUNT(*) AS n FROM u", "Leave it out"),
     ("SELECT COUNT(*) FROM t NOT «INDEXED»", "Leave it out"),
+    ("SELECT COUNT(*) FROM t JOIN «u»", "or write CROSS JOIN"),
+    ("SELECT COUNT(*) FROM t INNER JOIN «u AS v»", "or write CROSS JOIN"),
+    ("SELECT COUNT(*) FROM t, u JOIN v USING (x) ANTI JOIN «w»", "or write CROSS JOIN"),
+    ("SELECT n FROM (SELECT COUNT(*) AS n FROM t JOIN «u»), v", "or write CROSS JOIN"),
+    ("SELECT COUNT(*) FROM t JOIN «u», v WHERE t.x = u.x", "or write CROSS JOIN"),
 ]
 
 
@@ -78,6 +83,8 @@ def test_a_part_that_is_not_listed_is_refused(kind: type[exp.Expr]) -> None:
     "WITH x AS MATERIALIZED (SELECT 1 AS a) SELECT a FROM x UNION ALL BY NAME SELECT a FROM x ORDER BY a LIMIT 1",
     "SELECT SUM(a) OVER (ORDER BY a ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING EXCLUDE TIES) FROM x "
     "ANTI JOIN y USING (a)",
+    "SELECT COUNT(*) AS join FROM t, u AS v JOIN w USING (a), LATERAL (SELECT 1) AS z WHERE t.join = ' JOIN ' -- JOIN",
+    "SELECT COUNT(*) FROM t JOIN u JOIN v ON u.a = v.a ON t.a = u.a, w CROSS JOIN x ASOF JOIN y USING (a)",
     "SELECT TRY_CAST(a AS INT) FROM x ASOF LEFT JOIN y ON x.a >= y.a",
 ])  # fmt: skip
 def test_what_duckdb_has_stays(sql: str) -> None:

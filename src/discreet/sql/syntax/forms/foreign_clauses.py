@@ -7,13 +7,16 @@ that a later parser knows is refused, too, until it is listed here and read.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from sqlglot import exp
+from sqlglot.dialects.duckdb import DuckDB
+from sqlglot.tokenizer_core import TokenType
 
 from discreet.errors import QueryRefused
-from discreet.sql.syntax.refusal import match_at_token, refuse, refuse_at
+from discreet.sql.syntax.refusal import match_at_token, place, refuse, refuse_at
 
 _BEHIND = ("with_", "joins", "pivots", "sample", "laterals", "order", "limit", "offset", "locks")
 _OF_SETS = ("this", "expression", "distinct", "by_name", *_BEHIND)
@@ -56,7 +59,10 @@ def see(nodes: Iterable[exp.Expr], text: str) -> None:
     Raises:
         QueryRefused: it has another one, or a form of one that DuckDB does not have.
     """
+    joins: list[exp.Join] = []
     for node in nodes:
+        if isinstance(node, exp.Join):
+            joins.append(node)
         read = READ.get(type(node))
         if read is not None:
             for name in strange(node, read):
@@ -64,6 +70,34 @@ def see(nodes: Iterable[exp.Expr], text: str) -> None:
         if isinstance(node, exp.Star) and isinstance(node.parent, exp.Count) and any(node.args.values()):
             raise refuse(node.parent, text, "COUNT(*) counts rows, whichever columns they have.",
                          "Write COUNT(*), or COUNT(x) for the rows in which x is there.")  # fmt: skip
+    _see_partners(joins, text)
+
+
+def _see_partners(joins: Sequence[exp.Join], text: str) -> None:
+    """See that every JOIN says which rows are partners: the parser takes one that does not for a comma.
+
+    Raises:
+        QueryRefused: one does not, so that each row would be paired with each.
+    """
+    without = [join for join in joins if _without_partners(join) and join.args.get("kind") != "CROSS"]
+    certain = [join for join in without if join.args.get("kind")]
+    if without and not certain:  # each stands behind JOIN, or behind a comma
+        pairs = list(pairwise(DuckDB().tokenize(text)))
+        words = sum(
+            token.token_type is TokenType.JOIN and before.token_type not in (TokenType.DOT, TokenType.ALIAS)
+            for before, token in pairs
+        )
+        if words <= len(joins) - len(without):
+            return
+        behind = {token.start for before, token in pairs if before.token_type is TokenType.JOIN}
+        found = ((join, place(join, text)) for join in without)
+        certain = [join for join, where in found if where is not None and where[0] in behind]
+    if without:
+        join = (certain or without)[0]
+        kind = join.args.get("kind") or ""
+        name = f"A{'n' if kind[:1] in ('I', 'A') else ''} {kind} JOIN".replace("  ", " ")
+        raise refuse(join, text, f"{name} without ON is not SQL of DuckDB.",
+                     "Say with ON or USING which rows are partners, or write CROSS JOIN for all pairs.")  # fmt: skip
 
 
 def strange(node: exp.Expr, read: frozenset[str]) -> Iterator[str]:
