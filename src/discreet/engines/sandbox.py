@@ -33,7 +33,10 @@ if TYPE_CHECKING:
 
 QUOTED = "DuckDB refused the post-processing of the noisy tables:"
 """Begins the cause of an error that goes on in DuckDB's words, which may quote a public value."""
-_NOT_CAST = re.compile("can't be cast|Could not cast|Could not convert string")
+_NOT_CAST = re.compile(
+    "can't be cast|Could not cast|Could not convert string|Casting value|Failed to cast|field format|"
+    "field value out of range|Malformed JSON|Invalid character encountered in string -> bit"
+)
 _TOO_LARGE = re.compile("Overflow in (addition|subtraction|multiplication)")
 LARGEST = 1 << 30
 """Bytes of a result. DuckDB's own limit of memory does not count the rows that it has handed out."""
