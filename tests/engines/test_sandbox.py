@@ -83,7 +83,7 @@ def test_the_connection_alone_stops(tmp_path: Path, sql: str) -> None:
         ("CAST(repeat('x', n) AS BIT)", "TRY_CAST"),
         ("CAST(repeat('{', n) AS JSON)", "TRY_CAST"),
         ("9223372036854775807 * n", "in DOUBLE"),
-        ("epoch_ms(n * 4000000000000000000)", "Change the query above its aggregates."),
+        ("epoch_ms(n + 9000000000000000000)", "Change the query above its aggregates."),
         ("n << 63", "Change the query above its aggregates."),
         ("INTERVAL (n * 1000000000000) DAY", "Change the query above its aggregates."),
         ("make_date(2020, 12 + n, 1)", "Change the query above its aggregates."),
