@@ -255,7 +255,7 @@ class Queries:
 
     def rehearse(self, plan: QueryPlan) -> None:
         """Run the post-processing on empty tables, once for each statement, so that faults show before the charge."""
-        from discreet.sql.finish.postprocess import rehearse
+        from discreet.sql.finish.rehearsal import rehearse
 
         if plan.statement not in self._rehearsed:
             with not_too_deep():

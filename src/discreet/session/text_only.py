@@ -161,7 +161,7 @@ def answer_about(method: M) -> M:
 
 def _described(session: Any, query: str, given: dict[str, Any]) -> list[tuple[str, ...]]:
     """Names and types of the columns of an answer."""
-    from discreet.sql.finish.postprocess import schema_of
+    from discreet.sql.finish.rehearsal import schema_of
 
     plan = session._queries.planned(SessionQuestion.read(query, **{"epsilon": 1, **given}))
     schema: pa.Schema = schema_of(plan, session._catalog.public)

@@ -26,7 +26,7 @@ from discreet.session.question import SessionQuestion
 from discreet.session.waiting.interruption import interruptibly
 from discreet.sql.finish.blockwise import MOST_KEPT, answers, in_groups, integers, noisy_blocks
 from discreet.sql.finish.many_groups import IN_MEMORY, streams
-from discreet.sql.finish.postprocess import rehearse
+from discreet.sql.finish.rehearsal import rehearse
 from discreet.sql.intervals.simultaneous import Level
 from discreet.sql.plan.plan import QueryPlan
 

@@ -11,7 +11,7 @@ from tests import inside, shared
 from discreet.engines import sandbox
 from discreet.errors import QueryRefused
 from discreet.sql.algebra.catalog import Catalog
-from discreet.sql.finish.postprocess import rehearse
+from discreet.sql.finish.rehearsal import rehearse
 from discreet.sql.plan import reading
 from discreet.sql.plan.planner import plan
 from discreet.sql.plan.reading import Readings, ReadingWay, read_statement

@@ -37,6 +37,7 @@ from discreet.sql.analyze.scope_tree import (
 )
 from discreet.sql.analyze.set_operations import united
 from discreet.sql.analyze.subqueries.correlated_release import by_keys
+from discreet.sql.analyze.subqueries.exists_alone import rows_of_private, see_it_can_be_false
 from discreet.sql.analyze.subqueries.group_sizes import asked_sizes
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.grouping_sets import expand
@@ -359,9 +360,9 @@ class Classifier:
         """The scope of a sub-query in an expression over groups or public rows."""
         scope = self.query(node, env)
         if isinstance(scope, PrivateScope):
-            raise self.refuse(
-                node, "This sub-query returns rows of a private table.", "Aggregate them in it."
-            )
+            raise rows_of_private(node, self.refuse)
+        if scope.kind is not ScopeKind.PUBLIC:
+            see_it_can_be_false(node, self.refuse)
         return scope
 
     def columns_of(self, source: exp.Expr, env: Env) -> Collection[str] | None:

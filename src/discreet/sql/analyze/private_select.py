@@ -15,6 +15,7 @@ from discreet.sql.analyze.from_clause import FromClause, all_of
 from discreet.sql.analyze.public_values import with_public_values
 from discreet.sql.analyze.scope_tree import NUMBER, Env, PrivateScope, ReleaseScope, Scope, ScopeKind, Scopes
 from discreet.sql.analyze.selected_columns import written_out
+from discreet.sql.analyze.subqueries.exists_alone import rows_of_private, see_it_can_be_false
 from discreet.sql.analyze.subqueries.inner_queries import InnerQueries, over_groups, reads_given
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.syntax.column_aliases import ColumnAliases
@@ -217,8 +218,9 @@ class PrivateSelect:
             if isinstance(node, exp.Query):
                 scope = self.around.once(node.unnest(), self.env)
                 if isinstance(scope, PrivateScope):
-                    raise self.refuse(node, "This sub-query returns rows of a private table.",
-                                      "Aggregate them in it.")  # fmt: skip
+                    raise rows_of_private(node, self.refuse)
+                if scope.kind is not ScopeKind.PUBLIC:
+                    see_it_can_be_false(node, self.refuse)
                 node.meta[NUMBER] = len(found)
                 found.append(scope)
             elif not is_aggregate(node):

@@ -11,11 +11,9 @@ import numpy as np
 from sqlglot import exp
 
 from discreet import arrow
-from discreet.engines.sandbox import Sandbox, uncharged
-from discreet.engines.schema import arrow_type
-from discreet.errors import PostProcessingError, QueryRefused
-from discreet.policy.naming import distinct
-from discreet.release.noisy_schema import CELL, ID, aggregate_name, key_name
+from discreet.engines.sandbox import Sandbox
+from discreet.errors import PostProcessingError
+from discreet.release.noisy_schema import CELL, ID
 from discreet.sql.finish.answered import AnswerColumns as AnswerColumns
 from discreet.sql.finish.nested import gathered, noise_in, spread
 from discreet.sql.finish.people import ends_by_class
@@ -27,9 +25,7 @@ from discreet.sql.intervals.row_mapping import (
     all_direct,
     chosen,
     key_columns,
-    names_of,
     picked_columns,
-    picks_all,
     shared_with_cell,
 )
 from discreet.sql.intervals.row_mapping import table as picked_table
@@ -37,9 +33,7 @@ from discreet.sql.intervals.simultaneous import Level, each, numbers
 from discreet.sql.lower.run import EVERY, LARGEST, GroupSelection, NoisyIntegers, blocks
 from discreet.sql.lower.sequence import compared, in_sequence
 from discreet.sql.plan.plan import Aggregate, QueryPlan
-from discreet.sql.plan.unknown_groups import imagined
 from discreet.sql.syntax.nodes import used
-from discreet.sql.syntax.parse import TWINS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -355,46 +349,3 @@ def _ratio_intervals(
         there = np.isfinite(arrow.floats(values.column(name)))
         out[name] = ordered(values, name, (np.where(there, low, np.nan), np.where(there, high, np.nan)))
     return out
-
-
-def rehearse(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema | None:
-    """Run the post-processing on invented noisy tables: its faults show before anything is charged.
-
-    They have one row each, with a public key and ones, so that a statement that fails on any row fails here.
-
-    Returns:
-        The columns of the answer; None where they are unchanged keys and aggregates.
-
-    Raises:
-        QueryRefused: DuckDB cannot run the statement.
-    """
-    post, has_cell = shared_with_cell(plan)
-    if has_cell and picks_all(post) and distinct(names_of(post)):
-        return None  # DuckDB has nothing to do then
-    return schema_of(plan, public)
-
-
-def schema_of(plan: QueryPlan, public: Mapping[str, pa.Table]) -> pa.Schema:
-    """The columns of the answer, from invented noisy tables of one row each.
-
-    Raises:
-        QueryRefused: DuckDB cannot run the statement.
-    """
-    import pyarrow as pa
-
-    tables = {}
-    for release in imagined(plan).releases:
-        row: dict[str, pa.Array] = {CELL: arrow.listed([0], pa.int64())}
-        for index, key in enumerate(release.keys):
-            row[key_name(index)] = arrow.listed(key.values[:1], arrow_type(key.expression.type))
-        for index, aggregate in enumerate(release.aggregates):
-            row[aggregate_name(index)] = arrow.listed([1], pa.int64() if aggregate.whole else pa.float64())
-        tables[release.name] = pa.table(row)
-    try:
-        with uncharged(), Sandbox(tables | used(public, plan.post)) as sandbox:
-            result = sandbox.run(plan.post.sql("duckdb"))
-    except PostProcessingError as error:
-        raise QueryRefused(error.cause, error.fix) from None
-    if not distinct(result.column_names):
-        raise QueryRefused(*TWINS)
-    return result.schema

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Iterator
 from functools import cache
 
 from sqlglot import exp
@@ -12,7 +13,9 @@ from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.functions import aggregates
 from discreet.sql.syntax import rewrites
+from discreet.sql.syntax.nodes import every
 
+NO_FUNCTION = "There is no function"
 TYPE_WORDS = {
     Type.BOOLEAN: "a boolean", Type.INTEGER: "an integer", Type.FLOAT: "a number", Type.TEXT: "a text",
     Type.DATE: "a date", Type.TIMESTAMP: "a time stamp", Type.OTHER: "of a type that cannot be read",
@@ -127,6 +130,21 @@ def other_names() -> tuple[str, ...]:
     )
 
 
+def misspelt(statement: exp.Expr) -> Iterator[tuple[exp.Anonymous, str, str]]:
+    """Calls of functions that are nearly aggregates by their names, with cause and fix; DuckDB may know one.
+
+    Example:
+        >>> import sqlglot
+        >>> [(str(node), fix) for node, _, fix in misspelt(sqlglot.parse_one("SELECT cout(*), sqrt(2)"))]
+        [('COUT(*)', 'Did you mean COUNT(*)?')]
+    """
+    for node in every(statement):
+        if isinstance(node, exp.Anonymous):
+            cause, fix = unknown(node, node.name)
+            if cause.startswith(NO_FUNCTION):
+                yield node, cause, fix
+
+
 def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
     """Cause and fix for something that is not in the function table; `written` is its text in the query."""
     if isinstance(node, exp.Subquery | exp.Select | exp.Exists):
@@ -154,17 +172,17 @@ def unknown(node: exp.Expr, written: str) -> tuple[str, str]:
     )
     if name.startswith("anon_") and name.removeprefix("anon_") in known:  # GoogleSQL of before
         return (
-            f"There is no function {name}.",
+            f"{NO_FUNCTION} {name}.",
             f"Write {rewrites.aggregate(name.removeprefix('anon_'), node)}.",
         )
     conditional = name.removesuffix("if") if name.endswith("if") and isinstance(node, exp.Anonymous) else ""
     if conditional in known and len(node.expressions) == 2:  # sumIf(x, c) of ClickHouse
         of, test = (arg.sql("duckdb") for arg in node.expressions)
-        return (f"There is no function {name}.",
+        return (f"{NO_FUNCTION} {name}.",
                 f"Write {conditional.upper()}({of}) FILTER (WHERE {test}).")  # fmt: skip
     near = difflib.get_close_matches(name, [*known, *names(), *other_names()], n=1, cutoff=NEAR)
     if near and near[0] in known:
-        return f"There is no function {name}.", f"Did you mean {rewrites.aggregate(near[0], node)}?"
+        return f"{NO_FUNCTION} {name}.", f"Did you mean {rewrites.aggregate(near[0], node)}?"
     return cause, f"Did you mean {near[0]}?" if near else f"Use one of: {', '.join(names())}."
 
 

@@ -29,6 +29,7 @@ from discreet.sql.analyze.splitting import Splitter
 from discreet.sql.expressions.expression import Expression
 from discreet.sql.expressions.span import magnitude_of
 from discreet.sql.functions.aggregates import is_of_values
+from discreet.sql.functions.names import misspelt
 from discreet.sql.plan.generic.generic_reading import GenericReadings
 from discreet.sql.plan.shares import weights_of
 from discreet.sql.plan.strategies import Chosen, choose, measure
@@ -152,9 +153,12 @@ def _analyzed(
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise unknown_table(text, catalog, table)
+    nearly = list(misspelt(statement))
     post = splitter.split(statement)
     for release in splitter.releases:
         if not release.requests and not release.unknown:
+            for node, cause, fix in nearly:
+                raise splitter.refuse(node, cause, fix)
             raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
     chosen = [choose(release.requests, release.rows.per_unit, way.intervals) for release in splitter.releases]

@@ -35,6 +35,7 @@ from discreet.sql.analyze.scope_tree import (
 )
 from discreet.sql.analyze.set_operations import distinct
 from discreet.sql.analyze.subqueries.correlated_release import KEY, VALUE, Compared, compared, is_one_number
+from discreet.sql.analyze.subqueries.exists_alone import rows_of_private
 from discreet.sql.expressions.expression import Column
 from discreet.sql.syntax.nodes import is_aggregate, with_queries
 
@@ -116,8 +117,7 @@ class InnerQueries:
             self._see_alone(node, query)
             raise
         if isinstance(scope, PrivateScope):
-            raise self.around.refuse(node, "This sub-query returns rows of a private table.",
-                                       "Aggregate them in it.")  # fmt: skip
+            raise rows_of_private(node, self.around.refuse)
         given = self.around.given(scope, self.env, node)
         assert given is not None, "public values were put in before"
         if len(given.columns) != 1:
