@@ -160,7 +160,7 @@ sql.analyze.joins.outer_joins sql.analyze.joins.released sql.analyze.pivots
 sql.analyze.row_scope sql.analyze.subqueries.correlated
 sql.analyze.subqueries.lookups sql.analyze.subqueries.public_exists sql.analyze.subqueries.released_tables
 sql.analyze.units.scope sql.dialects.clickhouse sql.dialects.postgres sql.dialects.spark sql.finish.blockwise
-sql.finish.cut_off sql.finish.shaping sql.inspect.diagram sql.inspect.warnings
+sql.finish.cut_off sql.finish.shaping sql.inspect.diagram
 sql.intervals.ratio sql.intervals.simulated_quantiles sql.intervals.simulation
 sql.intervals.simulation.parts sql.intervals.simulation.repeated sql.intervals.simulation.rewrite
 sql.intervals.simulation.simulated sql.lower.discovery sql.lower.people.by_class sql.measures.near_leaves

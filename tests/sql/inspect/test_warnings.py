@@ -141,3 +141,25 @@ def test_texts_that_are_no_keys(where: str, words: str) -> None:
 def test_texts_that_may_be_keys(where: str) -> None:
     assert warnings(f"SELECT COUNT(*) AS n FROM data WHERE {where}", keys=COUNTIES) == ()
     assert warnings("SELECT COUNT(*) AS n FROM data WHERE note = 'x'") == ()
+
+
+@pytest.mark.parametrize("sql", [
+    "SELECT COUNT(*) FILTER (WHERE age > 120) AS n, COUNT(*) AS m FROM data",
+    "SELECT SUM(CASE WHEN pay > 200 THEN age END) AS n FROM data",
+    "SELECT CASE WHEN age > 120 THEN 'old' ELSE 'young' END AS c, COUNT(*) AS n FROM data GROUP BY c",
+    "SELECT COUNT(*) AS n FROM data WHERE age > 120",
+    "SELECT AVG(clamp(pay, 100, 200)) AS n FROM data",
+    "SELECT year(day) AS y, COUNT(*) AS n FROM data GROUP BY y",
+])  # fmt: skip
+def test_an_answer_warns_of_the_bounds_that_its_preview_warned_of(sql: str) -> None:
+    table = TABLE.append_column("day", pa.array([dt.date(2020, 1, 1)] * 2))
+    bounds = {"age": (0, 120), "pay": (0, 100)}
+    with shared.protect(table, privacy_unit="who", max_rows=2, bounds=bounds, budget=10) as session:
+        (warning,) = session.preview(sql, 5).warnings
+        assert warning in session.sql(sql, 5).warnings
+        assert warning in session.sql(sql, 5).warnings, "when it is given again, too"
+
+
+def test_a_filter_that_leaves_no_group_names_the_column() -> None:
+    with pytest.raises(QueryRefused, match="Ask for values of age within its bounds"):
+        warnings("SELECT one, COUNT(*) AS n FROM data WHERE age > 120 GROUP BY one", keys={"one": [1, 2]})

@@ -60,11 +60,6 @@ def unlisted(condition: Expression) -> Unlisted | None:
     return Unlisted(columns[0], asked, spelled[near[0]] if near else None)
 
 
-def never_true(condition: Expression) -> bool:
-    """Whether no row of any data set passes a condition."""
-    return verdict(condition) is False or unlisted(condition) is not None or against_null(condition)
-
-
 def against_null(condition: Expression) -> bool:
     """Whether a condition compares with NULL, which is neither true nor false: x = NULL, or x NOT IN (1, NULL)."""
     negated = isinstance(condition, Call) and condition.name == "not"

@@ -22,7 +22,7 @@ from discreet.sql.analyze.aggregates.implied_bounds import clamped
 from discreet.sql.analyze.aggregates.quantiles_of_moments import as_moment
 from discreet.sql.analyze.aggregates.unmatched_rows import UnmatchedRows
 from discreet.sql.analyze.distinct_on import on_of, shown
-from discreet.sql.analyze.false_conditions import conditions, unlisted
+from discreet.sql.analyze.false_conditions import conditions, unlisted, verdict
 from discreet.sql.analyze.scope_tree import NUMBER, Refuse, ReleaseScope, Scope
 from discreet.sql.analyze.subqueries.inner_queries import over_groups
 from discreet.sql.expressions.canonical import distinct, see_spelling
@@ -327,6 +327,9 @@ def _meant(relation: Relation) -> str:
     if near is not None:
         said = literal_of(near.near).sql("duckdb")
         return f"Did you mean {said}? The policy lists the keys of {near.column.name}."
+    beyond = [leaf.name for each in conditions(relation) if verdict(each) is False for leaf in leaves(each)]
+    if beyond:
+        return f"Ask for values of {beyond[0]} within its bounds: no other is left, as each row is clamped into them."
     return "Look at the conditions of WHERE and at the keys and bounds of the policy, or group by something else."
 
 

@@ -9,11 +9,11 @@ from sqlglot import exp
 
 from discreet import arrow
 from discreet.release.noisy_schema import aggregate_name, aggregate_number
-from discreet.sql.analyze.false_conditions import conditions, never_true
 from discreet.sql.functions.aggregates import EXTREME
 from discreet.sql.inspect.cut_joins import cut_joins
 from discreet.sql.inspect.empty_groups import added_up
 from discreet.sql.inspect.quoted_names import quoted_names
+from discreet.sql.inspect.warnings import bounds_that_hurt
 from discreet.sql.intervals.closed_form import linear_half_width
 from discreet.sql.intervals.row_mapping import aggregate_columns, shared_with_cell
 from discreet.sql.intervals.simultaneous import Level, each, noisy_names, ordering, selects
@@ -49,7 +49,7 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
         confidence: of its intervals.
         whole: whether these are all rows of the answer.
     """
-    cut = (*_false(plan), *cut_joins(plan), *added_up(plan), *quoted_names(plan))
+    cut = (*bounds_that_hurt(plan), *cut_joins(plan), *added_up(plan), *quoted_names(plan))
     shown = selects(plan)
     if shown is None:
         return (*cut, *(_present(plan) or _passed(plan) or _left_out(plan, len(values) if whole else None)))
@@ -67,16 +67,6 @@ def misled(plan: QueryPlan, values: pa.Table, confidence: float, whole: bool) ->
         f"noisy numbers decided which {shown:,} of {groups:,} rows are shown: chosen for being extreme, they are "
         "more extreme than the truth on average; their intervals are wider to allow for that",
     )
-
-
-def _false(plan: QueryPlan) -> tuple[str, ...]:
-    """The warnings of conditions that no row can pass; their words are loaded for these alone."""
-    parts = (part for release in plan.releases for part in release.parts)
-    if not any(never_true(condition) for part in parts for condition in conditions(part.rows.relation)):
-        return ()
-    from discreet.sql.inspect.warnings import no_row_passes
-
-    return no_row_passes(plan)
 
 
 def chosen(plan: QueryPlan, level: Level, group_rows: int) -> tuple[str, ...]:

@@ -39,9 +39,16 @@ def warnings_of(plan: QueryPlan, errors: Mapping[str, float], group_rows: int) -
         errors: half-width of the interval by output column, on groups of `group_rows` rows.
         group_rows: how many rows those groups have.
     """
-    found = [warning for release in plan.releases for warning in _of_release(release)]
-    found += [*cut_joins(plan), *added_up(plan), *quoted_names(plan), *_drowned(plan, errors, group_rows)]
-    return tuple(dict.fromkeys(found))
+    found = [*bounds_that_hurt(plan), *cut_joins(plan), *added_up(plan), *quoted_names(plan)]
+    return tuple(dict.fromkeys([*found, *_drowned(plan, errors, group_rows)]))
+
+
+def bounds_that_hurt(plan: QueryPlan) -> tuple[str, ...]:
+    """Name the conditions that no row of any data set can pass, and keys and casts that nothing bounds.
+
+    Privacy: reads the plan only.
+    """
+    return tuple(dict.fromkeys(warning for release in plan.releases for warning in _of_release(release)))
 
 
 def _of_release(release: PlannedRelease) -> Iterator[str]:
@@ -59,20 +66,12 @@ def _of_release(release: PlannedRelease) -> Iterator[str]:
             span = argument.span
             if measure.grid is not None and span.bounded and not span.width:
                 yield f"{words(argument)} has the bounds {ends(span, argument.type)}, so it is the same for every row"
-    cases = (call for m in release.measures for a in m.arguments for call in _calls(a) if call.name == "case")
+    read = (*(a for m in release.measures for a in m.arguments), *(key.expression for key in release.keys))
+    cases = (call for expression in read for call in _calls(expression) if call.name == "case")
     for condition in conjuncts([case.args[0] for case in cases]):
         if verdict(condition) is False:
             yield f"no row meets {words(condition)}, because values are clamped into their bounds first"
     yield from _of_types(release)
-
-
-def no_row_passes(plan: QueryPlan) -> tuple[str, ...]:
-    """Name the conditions that no row of any data set can pass: values beyond bounds, none of the keys, or NULL.
-
-    Privacy: reads the plan only.
-    """
-    parts = (part for release in plan.releases for part in release.parts)
-    return tuple(dict.fromkeys(said for part in parts for said in _empty(part.rows.relation)))
 
 
 def _empty(relation: Relation) -> Iterator[str]:
