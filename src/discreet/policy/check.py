@@ -34,8 +34,8 @@ RENAME = "Rename one of them in the source, for instance through a view."
 
 
 UNSHOWN = (
-    "Write the names of the columns into the first line of the file, or name the columns as that line does; it is not "
-    "shown here, as it may be a row of the data."
+    "Name the columns as the data does, a file in its first line. The names are not shown here: where the policy has "
+    "none of them, they may be a row of the data."
 )
 
 
