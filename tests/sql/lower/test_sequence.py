@@ -14,7 +14,7 @@ from tests import inside, shared
 
 import discreet as dp
 from discreet.engines.engine import NO_TABLES
-from discreet.errors import BudgetExceeded, EngineError, QueryRefused
+from discreet.errors import BudgetExceeded, EngineError, PostProcessingError, QueryRefused
 from discreet.release.draw import Draw
 from discreet.session import queries
 from discreet.sql.finish import many_groups
@@ -118,7 +118,7 @@ def test_a_number_that_is_computed_again_without_noise_is_found(
     content = sequence.content
     monkeypatch.setattr(sequence, "run_release", run_release)
     monkeypatch.setattr(
-        sequence, "content", unnoised
+        sequence, "_filled", unnoised
     )  # noise is drawn, and another number stands beside the rows
     with pytest.raises(AssertionError):
         test_the_rows_are_compared_with_the_released_number_itself(session, monkeypatch)
@@ -200,3 +200,46 @@ def test_large_answers_wait_in_memory(
     monkeypatch.setattr(many_groups, "IN_MEMORY", 2)
     assert not many_groups.streams(inside.plan_of(session, ABOVE, Fraction(1)))
     assert session.write(ABOVE, 1, tmp_path / "answer.parquet").rows == 4
+
+
+FAILING = "SELECT COUNT(*) AS n FROM data WHERE x > (SELECT CAST(COUNT(*) AS TINYINT) FROM data)"
+
+
+def failures(tmp_path: Path) -> tuple[str, str]:
+    """The same question twice, whose released number does not fit the type that it is cast to; then a session anew."""
+    said = []
+    table = pa.table({"x": np.arange(500) % 97})
+    for _ in range(2):
+        with shared.protect(
+            table, privacy_unit="row", bounds={"x": (0, 100)}, budget=9, ledger=tmp_path / "l.db"
+        ) as session:
+            for _ in range(2):
+                with pytest.raises(PostProcessingError, match="Write TRY_CAST there") as caught:
+                    session.sql(FAILING, 4)
+                said.append(str(caught.value).partition("Type INT64")[2].partition(" can't")[0])
+            spent = session.budget.spent
+    assert len(set(said)) == 1, "the number was drawn once"
+    return str(spent), said[0]
+
+
+def test_a_statement_that_fails_on_a_released_number_is_charged_once(tmp_path: Path) -> None:
+    spent, said = failures(tmp_path)
+    assert spent == "4"
+    assert " with value " in said
+
+
+def test_an_answer_that_is_not_kept_for_its_failure_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The planted fault: the releases end with the first failure, and nothing is kept."""
+    monkeypatch.setattr(sequence, "_filled", sequence.content)
+    with pytest.raises((AssertionError, pytest.fail.Exception, BudgetExceeded)):
+        failures(tmp_path)
+
+
+def test_another_question_after_it_has_its_own_price(session: dp.Session) -> None:
+    spent = session.budget.spent
+    with pytest.raises(PostProcessingError):
+        session.sql(FAILING, 1)
+    assert session.sql(FAILING.replace("CAST", "TRY_CAST"), 1).replayed is False
+    assert session.budget.spent == spent + 2

@@ -15,7 +15,7 @@ from discreet.escaping import name as one_line
 from discreet.sql.algebra.released import ReleasedTable
 from discreet.sql.finish.postprocess import finish
 from discreet.sql.lower.run import NoisyIntegers
-from discreet.sql.lower.sequence import given_to
+from discreet.sql.lower.sequence import given_to, see_given
 from discreet.sql.plan.plan import QueryPlan
 
 if TYPE_CHECKING:
@@ -43,10 +43,15 @@ def compared_with(
         noisy: the noisy integers of its releases; none before it is asked.
         public: the public tables.
         confidence: of the intervals.
+
+    Raises:
+        PostProcessingError: DuckDB refused the statement over released numbers that rows were to be compared with.
     """
     tables = released_first(plan)
     if not tables:
         return ()
+    if noisy:
+        see_given(plan, noisy, public or {})
     words = [_words(table, plan, noisy, public or {}, confidence) for table in tables.values()]
     return (
         f"private rows are compared with {', '.join(words)}, released first: its noise decides which rows count, and "
