@@ -207,7 +207,14 @@ def flat(table: pa.Table) -> pa.Table:
 
 def storable(table: pa.Table) -> pa.Table:
     """The table as a Parquet file can hold it: columns of a type that it lacks are texts."""
-    return _with_texts(table, lambda field: not _in_parquet(field))
+    odd = [
+        name for name, field in zip(table.column_names, table.schema, strict=True) if not _in_parquet(field)
+    ]
+    if odd:
+        texts = flat(table.select(odd))
+        for name in odd:
+            table = table.set_column(table.column_names.index(name), name, texts.column(name))
+    return table
 
 
 def _with_texts(table: pa.Table, odd: Callable[[pa.Field], bool]) -> pa.Table:
@@ -225,7 +232,7 @@ def _text(value: object) -> str:
         return value
     if isinstance(value, bytes):
         return value.decode(errors="backslashreplace")
-    if isinstance(value, dict | list | tuple) and not hasattr(value, "_fields"):
+    if isinstance(value, dict | list):
         return json.dumps(value, ensure_ascii=False, default=str)
     return str(value)
 

@@ -14,6 +14,7 @@ from tests import inside, shared
 
 import discreet as dp
 from discreet.engines.engine import NO_TABLES
+from discreet.engines.sandbox import OUT_OF_MEMORY, QUOTED, too_late
 from discreet.errors import BudgetExceeded, EngineError, PostProcessingError, QueryRefused
 from discreet.release.draw import Draw
 from discreet.session import queries
@@ -235,6 +236,26 @@ def test_an_answer_that_is_not_kept_for_its_failure_is_found(
     monkeypatch.setattr(sequence, "_filled", sequence.content)
     with pytest.raises((AssertionError, pytest.fail.Exception, BudgetExceeded)):
         failures(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "cause", [too_late(5).cause, f"{QUOTED} {OUT_OF_MEMORY}: it needs more than it may have."]
+)
+def test_a_failure_that_may_not_come_again_has_no_stand_in(
+    session: dp.Session, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    """Else the second release would be of nothing, and the answer shown as soon as the statement is in time."""
+
+    def late(*_: object) -> pa.Table:
+        raise PostProcessingError(cause)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(sequence, "content", late)
+        with pytest.raises(PostProcessingError):
+            session.sql(ABOVE, 1)
+    assert session.budget.spent == 1
+    assert session.sql(ABOVE, 1).replayed is False
+    assert session.budget.spent == 2
 
 
 def test_another_question_after_it_has_its_own_price(session: dp.Session) -> None:

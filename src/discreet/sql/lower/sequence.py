@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from discreet.engines.engine import NO_TABLES, Engine
-from discreet.engines.sandbox import Sandbox
+from discreet.engines.sandbox import OUT_OF_MEMORY, QUOTED, Sandbox
 from discreet.errors import EngineError, PostProcessingError
 from discreet.release.draw import REPORT, Draw
 from discreet.release.noisy_schema import is_table
@@ -66,6 +66,7 @@ def run_all(
 
     Raises:
         EngineError: the engine failed; the charge stays.
+        PostProcessingError: a statement over released numbers took too much time or memory; the charge stays.
     """
     noisy: list[NoisyIntegers] = []
     for release in (release for release in plan.releases if release.estimated is None):
@@ -96,10 +97,17 @@ def see_given(plan: QueryPlan, noisy: Sequence[NoisyIntegers], public: Mapping[s
 
 
 def _filled(table: ReleasedTable, noisy: Sequence[NoisyIntegers], public: Mapping[str, pa.Table]) -> pa.Table:
-    """A table of released numbers; its stand-in where DuckDB refuses its statement, of which `see_given` tells."""
+    """A table of released numbers; its stand-in where DuckDB refuses its statement, of which `see_given` tells.
+
+    Raises:
+        PostProcessingError: it took too much time or memory, which it may not take the next time: then the answer
+            would be one of the stand-in, and nothing would tell.
+    """
     try:
         return content(table, noisy, public)
-    except PostProcessingError:
+    except PostProcessingError as error:
+        if not error.cause.startswith(QUOTED) or OUT_OF_MEMORY in error.cause:
+            raise
         return table.data
 
 
