@@ -291,6 +291,18 @@ def refused(sql: str, said: str) -> PostProcessingError:
     return PostProcessingError(f"{QUOTED} {said.rstrip('.!')}.", fix)
 
 
+def has_function(name: str) -> bool:
+    """Whether DuckDB has a function of a name, whatever its arguments."""
+    return name.lower() in _functions()
+
+
+@cache
+def _functions() -> frozenset[str]:
+    with Sandbox({}) as box:
+        listed = box.run("SELECT DISTINCT lower(function_name) AS name FROM duckdb_functions()")
+    return frozenset(listed.column("name").to_pylist())
+
+
 def too_late(timeout: float) -> PostProcessingError:
     """The error for a query whose time is over."""
     return PostProcessingError(

@@ -27,6 +27,8 @@ def session() -> Iterator[dp.Session]:
     ("SELECT k, cunt(*) AS n, AVG(x) AS a FROM t GROUP BY k", "", "Did you mean COUNT?"),
     ("SELECT COUNT(*) AS n, cout(*) AS m FROM t", "", "Did you mean COUNT?"),
     ("SELECT avarage(COUNT(*)) AS n FROM t", "", "Did you mean AVG?"),
+    ("SELECT k, bit_count(3) AS z FROM t GROUP BY k", "GROUP BY", "Add COUNT(*) AS n to the SELECT list."),
+    ("SELECT k, list_median([1]) AS z FROM t GROUP BY k", "GROUP BY", "Add COUNT(*) AS n to the SELECT list."),
     ("SELECT k FROM t GROUP BY k", "GROUP BY", "Add COUNT(*) AS n to the SELECT list."),
     ("SELECT zzz(COUNT(*)) AS n FROM t", "", "Change the query above its aggregates."),
 ])  # fmt: skip

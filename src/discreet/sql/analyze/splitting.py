@@ -28,6 +28,7 @@ from discreet.sql.analyze.scope_tree import (
     Scope,
     left_in_place,
 )
+from discreet.sql.functions.names import varying
 from discreet.sql.syntax import rewrites
 from discreet.sql.syntax.nodes import copied, every, holds
 from discreet.sql.syntax.once import once, shared
@@ -136,6 +137,10 @@ class Splitter:
         text = alone.sql("duckdb", comments=False)
         if text in self._given:
             return self._given[text]
+        moving = next(varying(alone), None)
+        if moving is not None:
+            raise self.refuse(asked, f"{moving} has another value each time, and private rows are compared with one "
+                              "number, which is released first.", "Remove it.")  # fmt: skip
         try:
             found = given(
                 alone, self.releases, self.catalog.public, len(self._given) + 1, asked.sql("duckdb")

@@ -9,6 +9,7 @@ from functools import cache
 
 from sqlglot import exp
 
+from discreet.engines.sandbox import has_function
 from discreet.engines.schema import Type
 from discreet.sql import functions as fn
 from discreet.sql.functions import aggregates
@@ -96,6 +97,13 @@ def usages() -> tuple[str, ...]:
     return tuple(sorted(lines | {v.usage for v in fn.VARIADIC.values()}))
 
 
+_VARYING = frozenset(name for name, why in REASONS.items() if why in (_NOW, _CHANCE)) | {
+    "current_localtime", "current_localtimestamp", "currval", "nextval", "txid_current", "sleep_ms", "stats",
+    "current_query", "current_query_id", "current_transaction_id", "current_connection_id",
+}  # fmt: skip
+"""Functions that have another value each time."""
+
+
 @cache
 def names() -> tuple[str, ...]:
     """The names of all functions as an analyst writes them."""
@@ -130,8 +138,24 @@ def other_names() -> tuple[str, ...]:
     )
 
 
+def varying(statement: exp.Expr) -> Iterator[str]:
+    """The functions in a statement, as SQL, that have another value each time it is run.
+
+    Example:
+        >>> import sqlglot
+        >>> list(varying(sqlglot.parse_one("SELECT RANDOM() * 2, AGE(d), AGE(d, e), ABS(x), NOW()", read="duckdb")))
+        ['RANDOM()', 'AGE(d)', 'NOW()']
+    """
+    for node in every(statement):
+        if isinstance(node, exp.Func):
+            text = node.sql("duckdb")
+            name = text.partition("(")[0].lower()
+            if name in _VARYING or (name == "age" and len(node.expressions) == 1):
+                yield text
+
+
 def misspelt(statement: exp.Expr) -> Iterator[tuple[exp.Anonymous, str, str]]:
-    """Calls of functions that are nearly aggregates by their names, with cause and fix; DuckDB may know one.
+    """Calls of functions that are nearly aggregates by their names, and none of DuckDB's, with cause and fix.
 
     Example:
         >>> import sqlglot
@@ -141,7 +165,7 @@ def misspelt(statement: exp.Expr) -> Iterator[tuple[exp.Anonymous, str, str]]:
     for node in every(statement):
         if isinstance(node, exp.Anonymous):
             cause, fix = unknown(node, node.name)
-            if cause.startswith(NO_FUNCTION):
+            if cause.startswith(NO_FUNCTION) and not has_function(node.name):
                 yield node, cause, fix
 
 

@@ -49,9 +49,33 @@ def test_it_is_refused_and_the_fix_works(session: dp.Session, sql: str, cause: s
     f"SELECT k FROM ({BY_K}) AS c WHERE EXISTS (SELECT 1 FROM p WHERE p.k = c.k)",
     "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT MAX(w) FROM p)",
     f"SELECT EXISTS (SELECT k FROM ({BY_K}) WHERE n > 5) AS e",
+    f"SELECT EXISTS (SELECT UNNEST(LIST(n)) FROM ({BY_K}) WHERE n > 5000) AS e",
+    "SELECT COUNT(*) AS n FROM t WHERE EXISTS (SELECT COUNT(*) FROM p)",
 ])  # fmt: skip
 def test_one_that_can_be_false_is_answered(session: dp.Session, sql: str) -> None:
     assert len(session.sql(sql, epsilon=1))
+
+
+PEOPLE = {
+    "t": pa.table({"id": list(range(300)), "x": [row % 9 for row in range(300)]}),
+    "u": pa.table({"id": list(range(300)), "y": [row % 100 for row in range(300)]}),
+}
+OF_ONE = "(SELECT {} FROM u WHERE u.id = t.id AND u.y > 90)"
+
+
+@pytest.mark.parametrize("where", [
+    "EXISTS {0}", "NOT EXISTS {0}", "x < 5 OR EXISTS {0}", "CASE WHEN EXISTS {0} THEN x > 3 ELSE FALSE END",
+])  # fmt: skip
+@pytest.mark.parametrize("item", ["COUNT(*)", "MAX(y)", "SUM(y) + 1"])
+def test_an_aggregate_of_rows_of_the_same_unit_is_refused(where: str, item: str) -> None:
+    """It was read as a row: DuckDB says yes of everybody."""
+    units = {"t": {"privacy_unit": "id", "max_rows": 1}, "u": {"privacy_unit": "id", "max_rows": 1}}
+    with shared.protect(PEOPLE, policy=dp.Policy(tables=units, budget=100)) as session:
+        question = "SELECT COUNT(*) AS n FROM t WHERE " + where
+        with pytest.raises(QueryRefused, match="is always true") as refused:
+            session.sql(question.format(OF_ONE.format(item)), epsilon=1)
+        assert "EXISTS (SELECT 1 FROM ...)" in refused.value.fix
+        assert len(session.sql(question.format(OF_ONE.format("1")), epsilon=1))
 
 
 def test_rows_that_are_returned_otherwise_are_to_be_aggregated(session: dp.Session) -> None:

@@ -35,7 +35,7 @@ from discreet.sql.analyze.scope_tree import (
 )
 from discreet.sql.analyze.set_operations import distinct
 from discreet.sql.analyze.subqueries.correlated_release import KEY, VALUE, Compared, compared, is_one_number
-from discreet.sql.analyze.subqueries.exists_alone import rows_of_private
+from discreet.sql.analyze.subqueries.exists_alone import OF_ROWS, rows_of_private, see_it_can_be_false
 from discreet.sql.expressions.expression import Column
 from discreet.sql.syntax.nodes import is_aggregate, with_queries
 
@@ -206,6 +206,7 @@ class InnerQueries:
         return exp.Case(ifs=[exp.If(this=test, true=value) for test, value in cases], default=exp.false())
 
     def _there(self, node: exp.Expr) -> exp.Expr:
+        see_it_can_be_false(node.this, self.around.refuse, OF_ROWS)
         asked = compared(node.this.unnest(), self._names)
         if asked is None:
             raise self.around.refuse(node, "EXISTS over private rows must set its columns equal to columns around "

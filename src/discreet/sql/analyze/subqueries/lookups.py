@@ -17,6 +17,7 @@ from discreet.sql.analyze.joins.same_units import see_same_units
 from discreet.sql.analyze.public_values import waits
 from discreet.sql.analyze.scope_tree import Env, PrivateScope, Scopes
 from discreet.sql.analyze.subqueries.correlated import BEYOND, Inside, looked_up
+from discreet.sql.analyze.subqueries.exists_alone import OF_ROWS, see_it_can_be_false
 from discreet.sql.expressions.expression import Column, Expression
 from discreet.sql.functions import call
 
@@ -120,6 +121,7 @@ def _of_the_same_unit(node: exp.Expr, from_clause: FromClause, around: Scopes, e
     if other is not None:
         raise around.refuse(node, f"{other.strip('_').upper()} is not supported in EXISTS over private rows.",
                             f"Write {from_clause.unit} IN (SELECT {from_clause.unit} FROM …).")  # fmt: skip
+    see_it_can_be_false(asked.query, around.refuse, OF_ROWS)
     inside = Inside(around.text, source.rows, holder.alias_or_name.lower(), from_clause)
     on = inside.conditions(asked, around.refuse)
     return inside.from_clause.rows, on, asked.anti, node
