@@ -292,7 +292,7 @@ def refused(sql: str, said: str) -> PostProcessingError:
 
 
 def has_function(name: str) -> bool:
-    """Whether DuckDB has a function of a name, whatever its arguments."""
+    """Whether DuckDB has a function of a name, with any arguments."""
     return name.lower() in _functions()
 
 
