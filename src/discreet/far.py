@@ -96,8 +96,7 @@ def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
     """
     raw = _integers(column)
     if raw is None or not any(map(_is_far, raw, [column.type] * len(raw))):
-        found: list[Any] = column.to_pylist()
-        return found
+        return _inside(column) if _holds_moments(column.type) else list(column.to_pylist())
     day, utc = _is_day(column.type), not _is_day(column.type) and column.type.tz is not None
     return [
         None
@@ -107,6 +106,60 @@ def values(column: pa.Array | pa.ChunkedArray) -> list[Any]:
         else _near(count, day, utc)
         for count in raw
     ]
+
+
+def in_microseconds(column: pa.ChunkedArray) -> pa.Array:
+    """A column of time stamps, by the microsecond; the infinities stay so."""
+    import pyarrow as pa
+
+    return pa.array(_integers(column), pa.int64()).view(pa.timestamp("us", column.type.tz))
+
+
+def _holds_moments(kind: pa.DataType) -> bool:
+    """Whether the values of a type are made of others, some of them dates or time stamps."""
+    import pyarrow as pa
+
+    inside = [kind.field(index).type for index in range(kind.num_fields)] if pa.types.is_nested(kind) else []
+    return any(
+        pa.types.is_date32(item) or pa.types.is_timestamp(item) or _holds_moments(item) for item in inside
+    )
+
+
+def _inside(column: pa.Array | pa.ChunkedArray) -> list[Any]:
+    """The values of a column that are made of others, as PyArrow gives them, with `FarDate` in them."""
+    import pyarrow as pa
+
+    kind = column.type
+    if isinstance(column, pa.ChunkedArray):
+        return [value for chunk in column.chunks for value in _inside(chunk)]
+    if pa.types.is_struct(kind):
+        parts = [values(column.field(index)) for index in range(kind.num_fields)]
+        names = [kind.field(index).name for index in range(kind.num_fields)]
+        rows: list[Any] = [dict(zip(names, row, strict=True)) for row in zip(*parts, strict=True)]
+        return [
+            row if there else None for row, there in zip(rows, column.is_valid().to_pylist(), strict=True)
+        ]
+    if pa.types.is_union(kind):
+        return list(column.to_pylist())
+    held = [values(item.values) if item.is_valid else None for item in column]
+    if pa.types.is_map(kind):
+        return [item if item is None else [(pair["key"], pair["value"]) for pair in item] for item in held]
+    return held
+
+
+def _has_far(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_has_far, value.values()))
+    return any(map(_has_far, value)) if isinstance(value, list | tuple) else isinstance(value, FarDate)
+
+
+def _in_words(value: Any) -> Any:
+    """The same with text in place of the dates in it."""
+    if isinstance(value, dict):
+        return {name: _in_words(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_in_words(item) for item in value]
+    return str(value) if isinstance(value, FarDate | dt.date) else value
 
 
 def integer(value: object) -> int:
@@ -123,7 +176,7 @@ def integer(value: object) -> int:
 
 def is_far(column: pa.Array | pa.ChunkedArray) -> bool:
     """Whether a column holds a date or time stamp that Python cannot hold."""
-    return any(isinstance(value, FarDate) for value in values(column)) if _may_be_far(column) else False
+    return any(map(_has_far, values(column))) if _may_be_far(column) or _holds_moments(column.type) else False
 
 
 def shown(table: pa.Table, intervals: bool = True) -> pa.Table:
@@ -137,6 +190,9 @@ def shown(table: pa.Table, intervals: bool = True) -> pa.Table:
 
     for index, name in enumerate(table.column_names):
         column = table.column(index)
+        if is_far(column) and pa.types.is_nested(column.type):
+            table = table.set_column(index, name, pa.array(list(map(_in_words, values(column)))))
+            continue
         if is_far(column):
             texts = [None if value is None else str(value) for value in values(column)]
         elif intervals and pa.types.is_interval(column.type):

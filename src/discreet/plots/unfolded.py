@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from discreet.far import values
 from discreet.records import dataclass
 
 if TYPE_CHECKING:
@@ -52,15 +54,15 @@ def unfolded(shown: DrawableRelease, keys: Sequence[str], name: str) -> Unfolded
     rows: list[int] = []
     places: list[Any] = []
     columns: dict[str, list[Any]] = {end: [] for end in "vlh"}
-    nested = (column.to_pylist() for column in (shown.values.column(name), shown.low[name], shown.high[name]))
-    for row, held in enumerate(zip(*nested, strict=True)):
-        if held[0] is None:
+    nested = (values(column) for column in (shown.values.column(name), shown.low[name], shown.high[name]))
+    for row, ends in enumerate(zip(*nested, strict=True)):
+        if ends[0] is None:
             continue
-        value, low, high = map(_pairs, held)
+        value, low, high = map(_pairs, ends)
         rows += [row] * len(value)
         places += [place for place, _ in value]
         for end, pairs in zip("vlh", (value, low, high), strict=True):
-            columns[end] += [number for _, number in pairs]
+            columns[end] += [held if isinstance(held, int | float | Decimal) else None for _, held in pairs]
     place = _counted(shown, name) or PLACE
     while place in shown.columns:
         place += "_"

@@ -115,8 +115,7 @@ class Target:
                 table = piece.to_arrow()
                 if self._guarded:
                     table = without_formulas(table)
-                if self.path.suffix.lower() == ".csv":
-                    table = flat(table)
+                table = flat(table) if self.path.suffix.lower() == ".csv" else storable(table)
                 if writer is None:
                     first, schema = piece, table.schema
                     writer = _writer(unfinished, schema, piece)
@@ -206,7 +205,12 @@ def flat(table: pa.Table) -> pa.Table:
 
 
 def storable(table: pa.Table) -> pa.Table:
-    """The table as a Parquet file can hold it: columns of a type that it lacks are texts."""
+    """The table as a Parquet file can hold it: columns of a type that it lacks are texts, and no second is infinite."""
+    from pyarrow import types
+
+    for index, field in enumerate(table.schema):
+        if types.is_timestamp(field.type) and field.type.unit == "s":
+            table = table.set_column(index, field.name, far.in_microseconds(table.column(index)))
     odd = [
         name for name, field in zip(table.column_names, table.schema, strict=True) if not _in_parquet(field)
     ]

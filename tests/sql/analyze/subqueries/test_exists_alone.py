@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -70,7 +71,8 @@ OF_ONE = "(SELECT {} FROM u WHERE u.id = t.id AND u.y > 90)"
 def test_an_aggregate_of_rows_of_the_same_unit_is_refused(where: str, item: str) -> None:
     """It was read as a row: DuckDB says yes of everybody."""
     units = {"t": {"privacy_unit": "id", "max_rows": 1}, "u": {"privacy_unit": "id", "max_rows": 1}}
-    with shared.protect(PEOPLE, policy=dp.Policy(tables=units, budget=100)) as session:
+    declared: dict[str, Any] = {"tables": units, "budget": 100}
+    with shared.protect(PEOPLE, policy=dp.Policy(**declared)) as session:
         question = "SELECT COUNT(*) AS n FROM t WHERE " + where
         with pytest.raises(QueryRefused, match="is always true") as refused:
             session.sql(question.format(OF_ONE.format(item)), epsilon=1)
