@@ -143,8 +143,9 @@ def varying(statement: exp.Expr) -> Iterator[str]:
 
     Example:
         >>> import sqlglot
-        >>> list(varying(sqlglot.parse_one("SELECT RANDOM() * 2, AGE(d), AGE(d, e), ABS(x), NOW()", read="duckdb")))
-        ['RANDOM()', 'AGE(d)', 'NOW()']
+        >>> sql = "SELECT RANDOM() * 2, AGE(d), AGE(d, e), ABS(x), NOW()"
+        >>> sorted(varying(sqlglot.parse_one(sql, read="duckdb")))
+        ['AGE(d)', 'NOW()', 'RANDOM()']
     """
     for node in every(statement):
         if isinstance(node, exp.Func):
