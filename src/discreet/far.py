@@ -190,10 +190,11 @@ def shown(table: pa.Table, intervals: bool = True) -> pa.Table:
 
     for index, name in enumerate(table.column_names):
         column = table.column(index)
-        if is_far(column) and pa.types.is_nested(column.type):
+        far = is_far(column)
+        if far and pa.types.is_nested(column.type):
             table = table.set_column(index, name, pa.array(list(map(_in_words, values(column)))))
             continue
-        if is_far(column):
+        if far:
             texts = [None if value is None else str(value) for value in values(column)]
         elif intervals and pa.types.is_interval(column.type):
             texts = [None if value is None else interval_text(value) for value in column.to_pylist()]

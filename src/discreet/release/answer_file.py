@@ -201,7 +201,14 @@ def without_formulas(table: pa.Table) -> pa.Table:
 
 def flat(table: pa.Table) -> pa.Table:
     """The table as a CSV file can hold it: dates that Python cannot hold, lists, bytes and intervals are texts."""
-    return _with_texts(far.shown(table), lambda field: not _in_csv(field.type))
+    import pyarrow as pa
+
+    table = far.shown(table)
+    for index, field in enumerate(table.schema):
+        if not _in_csv(field.type):
+            values = [None if value is None else _text(value) for value in table.column(index).to_pylist()]
+            table = table.set_column(index, field.name, pa.array(values, pa.string()))
+    return table
 
 
 def storable(table: pa.Table) -> pa.Table:
@@ -218,16 +225,6 @@ def storable(table: pa.Table) -> pa.Table:
         texts = flat(table.select(odd))
         for name in odd:
             table = table.set_column(table.column_names.index(name), name, texts.column(name))
-    return table
-
-
-def _with_texts(table: pa.Table, odd: Callable[[pa.Field], bool]) -> pa.Table:
-    import pyarrow as pa
-
-    for index, field in enumerate(table.schema):
-        if odd(field):
-            values = [None if value is None else _text(value) for value in table.column(index).to_pylist()]
-            table = table.set_column(index, field.name, pa.array(values, pa.string()))
     return table
 
 

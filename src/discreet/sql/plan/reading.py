@@ -36,7 +36,7 @@ from discreet.sql.plan.strategies import Chosen, choose, measure
 from discreet.sql.plan.unknown_groups import FINDING, answering, once_each
 from discreet.sql.syntax.looking import described
 from discreet.sql.syntax.parameters.statement_template import StatementTemplate, template_of
-from discreet.sql.syntax.parse import spelled
+from discreet.sql.syntax.parse import parse, spelled
 
 MOST_KNOWN = 64
 """How many readings are kept, and of how many templates."""
@@ -153,11 +153,10 @@ def _analyzed(
     table = described(statement)
     if table is not None and table.name.lower() not in {*catalog.private, *catalog.public}:
         raise unknown_table(text, catalog, table)
-    nearly = list(misspelt(statement))
     post = splitter.split(statement)
     for release in splitter.releases:
         if not release.requests and not release.unknown:
-            for node, cause, fix in nearly:
+            for node, cause, fix in misspelt(parse(text)):  # the statement is cut by now
                 raise splitter.refuse(node, cause, fix)
             raise splitter.refuse(release.place, "This asks for no aggregate, and its groups are public already.",
                                   "Add COUNT(*) AS n to the SELECT list.")  # fmt: skip
